@@ -39,7 +39,7 @@ from testbed.worlds.base import SIMULATED_LIBRARIES, code_that_ran
 from workloads.errors import ScenarioError
 from workloads.rc.recovery import rto_ns
 
-__all__ = ["Hunt", "HuntEnd", "kind_of_hunt", "prepare"]
+__all__ = ["HuntEnd", "HuntTask", "kind_of_hunt", "prepare"]
 
 _RECOVERY_KEY = "transport.recovery"
 
@@ -56,7 +56,7 @@ class HuntEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class Hunt:
+class HuntTask:
     name: str
     prey: Prey
     arguments: Arguments
@@ -122,7 +122,7 @@ class Hunt:
 
 def prepare(
     scenario: str | None, overrides: list[str], seed: int, schedules: int, out: Path | None = None, kind: str = RACK
-) -> Hunt:
+) -> HuntTask:
     """Prepare a hunt. `kind`: as `kind_of_hunt` returns it. Raises ScenarioError for what cannot be hunted in."""
     recovery = ""
     if scenario is None:
@@ -160,7 +160,7 @@ def prepare(
     arguments = Arguments(scenario or "", tuple(overrides), seed, schedules, print_of, kind)
     own = f"-{_own_name(program)}" if is_own_program(program) else ""
     folder = out or Path("hunts") / f"{kept.replace(' ', '-')}{own}-{seed}-{schedules}"
-    return Hunt(f"Hunt in {kept}{own}", prey, arguments, program_version(program), folder)
+    return HuntTask(f"Hunt in {kept}{own}", prey, arguments, program_version(program), folder)
 
 
 def _own_name(program: str) -> str:

@@ -19,11 +19,11 @@ from typing import Any
 
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw_fabric import RACK
-from testbed.hunt.judge import Failure
+from testbed.hunt.judge import CheckFailure
 from workloads.errors import ScenarioError
 from workloads.trusted import make_folder, require_trusted, write_file
 
-__all__ = ["Arguments", "ChunkResult", "HuntState", "Store"]
+__all__ = ["Arguments", "ChunkResult", "ChunkStore", "HuntState"]
 
 _FORMAT = 1
 _FAILURE = "failure.json"
@@ -55,10 +55,10 @@ class ChunkResult:
     coverage: Coverage
     failed: int | None = None
     """number of the schedule that failed; nothing behind it was run"""
-    failure: Failure | None = None
+    failure: CheckFailure | None = None
 
 
-class Store:
+class ChunkStore:
     """Where chunks go. This one forgets them with the process."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Store:
         self.done[chunk.first] = chunk
 
 
-class HuntState(Store):
+class HuntState(ChunkStore):
     """`code`: the version that hunts (`testbed.runs.codeversion.program_version`). Raises ScenarioError when the
     directory belongs to another hunt, or to something else."""
 
@@ -182,7 +182,7 @@ def _read_chunk(item: Any) -> tuple[str, ChunkResult]:
     first, count, code = item["first"], item["count"], item.get("code", "")
     if not (isinstance(first, int) and isinstance(count, int) and first >= 0 < count and isinstance(code, str)):
         raise ValueError("first, count or code")
-    failure = Failure(**item["failure"]) if "failure" in item else None
+    failure = CheckFailure(**item["failure"]) if "failure" in item else None
     return code, ChunkResult(first, count, Coverage.of_json(item["coverage"]), item.get("failed"), failure)
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from testbed.history.training_events import RankJoined, RankLeft, RankStepped, TrainingFailed
-from testbed.train.network import Gradient, Network
-from testbed.train.session import Agree, Answer, Carry, Fail, Session
+from testbed.train.network import Gradient, TrainingNetwork
+from testbed.train.session import Agree, Carry, Fail, SumAnswer, TrainingSession
 from testbed.train.tasks import tasks_of, words_of
 from workloads.collectives.moves import MOVES
 from workloads.errors import InternalError
@@ -83,13 +83,13 @@ class RankServer:
         path: Path,
         size: int,
         options: ServerOptions,
-        make_network: Callable[[int], Network],
+        make_network: Callable[[int], TrainingNetwork],
         tell: Callable[[Event], None],
     ) -> None:
         self._path, self._size, self._options = path, size, options
         self._make_network, self._tell = make_network, tell
         self.session = self._new_session()
-        self.network: Network | None = None
+        self.network: TrainingNetwork | None = None
         self.asked_down = False
         self.steps = [0] * size
         """number of steps of each rank's optimizer"""
@@ -332,7 +332,7 @@ class RankServer:
             match action:
                 case Carry():
                     self._carry(action)
-                case Answer(numbers, network_ns, ranks, peer):
+                case SumAnswer(numbers, network_ns, ranks, peer):
                     for rank, number in zip(ranks or range(self._size), numbers, strict=True):
                         self._say_to(rank, Done(number, network_ns, peer))
                 case Agree(rank, agreed):
@@ -369,9 +369,9 @@ class RankServer:
         if rank in self._ranks:
             self._say(self._ranks[rank], message)
 
-    def _new_session(self) -> Session:
+    def _new_session(self) -> TrainingSession:
         name = secrets.token_hex(4)  # a store may outlive this server
-        return Session(self._size, round(self._options.timeout_s * 1e9), f"{name}.")
+        return TrainingSession(self._size, round(self._options.timeout_s * 1e9), f"{name}.")
 
     @staticmethod
     def _say(connection: _Connection, message: Message) -> None:
