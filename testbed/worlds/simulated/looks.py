@@ -5,7 +5,7 @@ from __future__ import annotations
 from testbed.worlds.simulated.circling import CirclingWatch
 from testbed.worlds.simulated.reallimit import RealLimit
 
-__all__ = ["EVERY", "MachineLooks"]
+__all__ = ["EVERY", "Looks"]
 
 EVERY = 256
 """steps of the world between two looks at the clock"""
@@ -13,7 +13,7 @@ _CIRCLING_EVERY = 64
 """such looks between two at what circles"""
 
 
-class MachineLooks:
+class Looks:
     """Raises as `CirclingWatch` does."""
 
     def __init__(self, circling: CirclingWatch, limit: RealLimit) -> None:

@@ -142,9 +142,7 @@ class Simulation:
         self._told_by = Counter[str]()
         """Events of each node."""
         self._real_limit = RealLimit(real_limit_s, self.nodes, self._told_by)
-        self._looks = looks.MachineLooks(
-            CirclingWatch(scenario.topology, self.nodes, self._told_by.total), self._real_limit
-        )
+        self._looks = looks.Looks(CirclingWatch(scenario.topology, self.nodes, self._told_by.total), self._real_limit)
 
     @property
     def event_loop(self) -> str:
