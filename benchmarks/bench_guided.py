@@ -24,7 +24,7 @@ from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.guided import run_guided
 from testbed.hunt.judge import Machines
 from testbed.hunt.runner import Prey, run_hunt
-from testbed.hunt.state import GUIDED, RANDOM, Store
+from testbed.hunt.state import GUIDED, RANDOM, ChunkStore
 from testbed.kernel.garbage import spared
 from tests.support.datagram_planted import DATAGRAM_FURTHER, DATAGRAM_PLANTED
 from tests.support.dlcp_mutants import DLCP_PLANTED
@@ -67,9 +67,9 @@ def search(how: str, prey: Prey, machines: Machines, cpu_s: float) -> dict[str, 
 
     try:
         if how == GUIDED:
-            found, _ = run_guided(prey, 1, Store(), tell, machines)
+            found, _ = run_guided(prey, 1, ChunkStore(), tell, machines)
         else:
-            found = run_hunt(prey, 1, Store(), tell, machines)
+            found = run_hunt(prey, 1, ChunkStore(), tell, machines)
         number, check = found.number, found.failure and found.failure.check
     except _Spent:
         number, check = None, None

@@ -17,7 +17,7 @@ from testbed.hunt.guided import run_guided
 from testbed.hunt.guided_summary import guided_document
 from testbed.hunt.protocols import PROTOCOLS, hunted_of
 from testbed.hunt.runner import Prey
-from testbed.hunt.state import Store
+from testbed.hunt.state import ChunkStore
 from testbed.hunt.summary import steps_document
 from testbed.manual.coverage import DATA
 
@@ -25,7 +25,7 @@ from testbed.manual.coverage import DATA
 def reached(kind: str, seed: int, schedules: int, jobs: int) -> dict[str, Any]:
     hunted = hunted_of(kind)
     prey = Prey(seed, schedules, program="netreduce" if hunted is None else hunted.program, kind=kind)
-    found, corpus = run_guided(prey, jobs, Store())
+    found, corpus = run_guided(prey, jobs, ChunkStore())
     if found.failure is not None:
         raise SystemExit(f"{kind}: schedule {found.number} of seed {seed} breaks {found.failure}")
     return {

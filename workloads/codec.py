@@ -23,8 +23,8 @@ __all__ = [
     "NOTHING",
     "PLAIN",
     "Codec",
+    "CodecProblem",
     "Misfit",
-    "Problem",
     "Reader",
     "describe",
     "field_values",
@@ -43,7 +43,7 @@ NOTHING: Any = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class CodecProblem:
     """What is wrong at one place of a value."""
 
     path: Path
@@ -59,13 +59,13 @@ class Misfit(ValueError):
     """A JSON value is not that of a type. Strategy: raised by readers alone; a reader of something that has parts
     collects it."""
 
-    def __init__(self, *problems: Problem) -> None:
+    def __init__(self, *problems: CodecProblem) -> None:
         self.problems = problems
         first = problems[0]
         where = ".".join(map(str, first.path))
         super().__init__(f"{where}: {first.problem}" if where else first.problem)
 
-    def under(self, part: str | int) -> list[Problem]:
+    def under(self, part: str | int) -> list[CodecProblem]:
         """Its problems, as seen from the value that has this part."""
         return [dataclasses.replace(problem, path=(part, *problem.path)) for problem in self.problems]
 
@@ -202,15 +202,15 @@ class Codec:
 
         def read(data: Any, _: str) -> Any:
             if not isinstance(data, dict):
-                raise Misfit(Problem((), "not a mapping", data, "keys with values"))
+                raise Misfit(CodecProblem((), "not a mapping", data, "keys with values"))
             if not entries and known:  # only now: a configuration may hold others of its own type
                 entries.extend(self._entries(kind, preset))
-            values, problems = dict(preset), list[Problem]()
+            values, problems = dict(preset), list[CodecProblem]()
             for key in data if self.knows_all else ():
                 if key in preset:
-                    problems.append(Problem((key,), "given on the command line", allowed=", ".join(known)))
+                    problems.append(CodecProblem((key,), "given on the command line", allowed=", ".join(known)))
                 elif key not in known:
-                    problems.append(Problem((key,), "unknown key", allowed=", ".join(known), known=known))
+                    problems.append(CodecProblem((key,), "unknown key", allowed=", ".join(known), known=known))
             for name, read_field, needed in entries:
                 if name in data:
                     try:
@@ -219,9 +219,9 @@ class Codec:
                         problems += misfit.under(name)
                     else:
                         if name == self.named and not data[name]:
-                            problems.append(Problem((name,), "is empty", data[name], "a name"))
+                            problems.append(CodecProblem((name,), "is empty", data[name], "a name"))
                 elif needed:
-                    problems.append(Problem((name,), "is missing"))
+                    problems.append(CodecProblem((name,), "is missing"))
             if problems:
                 raise Misfit(*problems)
             return kind(**values)
@@ -246,7 +246,7 @@ class Codec:
             value = read(data, name)
             if value not in words:
                 known = tuple(map(str, words))
-                raise Misfit(Problem((), "unknown value", value, ", ".join(known), known))
+                raise Misfit(CodecProblem((), "unknown value", value, ", ".join(known), known))
             return value
 
         return read_choice
@@ -274,10 +274,10 @@ class Codec:
 
         def read(data: Any, name: str) -> Any:
             if not isinstance(data, list):
-                raise Misfit(Problem((), "not a list", data, "a list"))
+                raise Misfit(CodecProblem((), "not a list", data, "a list"))
             if not repeated and len(data) != size:
-                raise Misfit(Problem((), f"a list of {len(data)}", data, f"a list of {size}"))
-            values, problems = [], list[Problem]()
+                raise Misfit(CodecProblem((), f"a list of {len(data)}", data, f"a list of {size}"))
+            values, problems = [], list[CodecProblem]()
             for place, item in enumerate(data):
                 try:
                     values.append(readers[0 if repeated else place](item, name))
@@ -294,8 +294,8 @@ class Codec:
 
         def read(data: Any, _: str) -> Any:
             if not isinstance(data, dict):
-                raise Misfit(Problem((), "not a mapping", data, "keys with values"))
-            values, problems = {}, list[Problem]()
+                raise Misfit(CodecProblem((), "not a mapping", data, "keys with values"))
+            values, problems = {}, list[CodecProblem]()
             for key, item in data.items():
                 try:
                     values[key] = read_item(item, key)
@@ -313,7 +313,7 @@ class Codec:
         except Misfit:
             raise
         except (TypeError, ValueError):
-            raise Misfit(Problem((), "not bytes", data, "hexadecimal digits")) from None
+            raise Misfit(CodecProblem((), "not bytes", data, "hexadecimal digits")) from None
 
 
 def _whole(least: int | None, most: int | None) -> Reader:
@@ -321,9 +321,9 @@ def _whole(least: int | None, most: int | None) -> Reader:
 
     def read(data: Any, _: str) -> Any:
         if type(data) is not int or (least is not None and data < least):
-            raise Misfit(Problem((), "not a whole number", data, allowed))
+            raise Misfit(CodecProblem((), "not a whole number", data, allowed))
         if most is not None and data > most:
-            raise Misfit(Problem((), "out of range", data, allowed))
+            raise Misfit(CodecProblem((), "out of range", data, allowed))
         return data
 
     return read
@@ -331,19 +331,19 @@ def _whole(least: int | None, most: int | None) -> Reader:
 
 def _number(data: Any, _: str) -> float:
     if type(data) not in (int, float):
-        raise Misfit(Problem((), "not a value of its type", data, "a number"))
+        raise Misfit(CodecProblem((), "not a value of its type", data, "a number"))
     return float(data)
 
 
 def _text(data: Any, _: str) -> str:
     if not isinstance(data, str):
-        raise Misfit(Problem((), "not text", data, "text"))
+        raise Misfit(CodecProblem((), "not text", data, "text"))
     return data
 
 
 def _bool(data: Any, _: str) -> bool:
     if type(data) is not bool:
-        raise Misfit(Problem((), "not a value of its type", data, "true, false"))
+        raise Misfit(CodecProblem((), "not a value of its type", data, "true, false"))
     return data
 
 

@@ -20,7 +20,7 @@ from workloads.config import WorkerConfig
 from workloads.events import WorkerFailed, WorkerFellBack
 from workloads.gradients import create_source
 from workloads.machine import Buffer, Event, FrameBatch
-from workloads.rc.inbound import FrameReader, inbound_icrc_is_valid
+from workloads.rc.inbound import RoceFrameReader, inbound_icrc_is_valid
 from workloads.wire import WireError
 from workloads.wire.envelope import ETHERNET, IPV4, UDP
 from workloads.worker import WorkerMachine
@@ -39,7 +39,7 @@ class FallbackWorker:
         assert config.fallback is not None
         self._later: WorkerConfig | None = config.fallback
         self._worker = _plain_worker(config, start_ns)
-        self._reader = FrameReader()
+        self._reader = RoceFrameReader()
         self._mine = {
             (qp.envelope.dst_ip, qp.envelope.src_ip, qp.qpn)
             for qp in (config.fallback.to_successor, config.fallback.from_predecessor)

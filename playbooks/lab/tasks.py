@@ -14,7 +14,7 @@ from typing import Any
 from invoke import Context, Task, task
 
 from testbed.history.lab_events import LabStep
-from testbed.lab.drivers import CardDriver, Driver, DriverStep, HostDriver
+from testbed.lab.drivers import Driver, DriverStep, HostDriver, LabCardDriver
 from testbed.lab.inventory import load_inventory
 from testbed.lab.lab import Lab
 from workloads.trusted import require_trusted
@@ -27,8 +27,8 @@ def _tell(step: LabStep) -> None:
 @contextmanager
 def _driver(kind: type[Driver], inventory: str, where: str | None, *, changes: bool) -> Iterator[Driver]:
     with Lab(load_inventory(Path(inventory)), _tell) as lab, lab.owner.alone() if changes else nullcontext():
-        if kind is CardDriver:
-            yield CardDriver(lab, where)
+        if kind is LabCardDriver:
+            yield LabCardDriver(lab, where)
         else:
             yield kind(lab, lab.inventory.select([name for name in (where or "").split(",") if name]))
 
@@ -52,7 +52,7 @@ _FROM_WORDS: dict[str, Callable[[str, str, Any], Any]] = {
 
 def _made(kind: type[Driver], step: DriverStep) -> Task[Any]:
     """Its parameters, then `card`, or the hosts `on` which it is done (default: all)."""
-    where = "card" if kind is CardDriver else "on"
+    where = "card" if kind is LabCardDriver else "on"
     keys = [key for key in step.parameters if key in _FROM_WORDS]
 
     def body(context: Context, inventory: str, **words: Any) -> None:
@@ -77,7 +77,7 @@ def _made(kind: type[Driver], step: DriverStep) -> Task[Any]:
     return made
 
 
-for _kind in (HostDriver, CardDriver):
+for _kind in (HostDriver, LabCardDriver):
     for _step in _kind.steps.values():
         if _step.task:
             globals()[_step.name.replace("-", "_")] = _made(_kind, _step)

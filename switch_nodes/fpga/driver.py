@@ -31,7 +31,7 @@ from switch_nodes.fpga.regmap import (
     Status,
     table_stride,
 )
-from switch_nodes.fpga.transport import Transport
+from switch_nodes.fpga.transport import CardTransport
 from switch_nodes.fpga.words import CardWords, bursts
 from workloads.errors import ScenarioError
 
@@ -81,7 +81,7 @@ class CardDriver:
     """
 
     def __init__(
-        self, transport: Transport, *, card: str, clock: Callable[[], int], sleep: Callable[[int], None]
+        self, transport: CardTransport, *, card: str, clock: Callable[[], int], sleep: Callable[[int], None]
     ) -> None:
         self.words = CardWords(transport, card)
         self._card, self._clock, self._sleep = card, clock, sleep

@@ -8,10 +8,10 @@ from typing import Protocol
 
 from switch_nodes.fpga.card import EmulatedCard
 
-__all__ = ["MemoryTransport", "StepClock", "Transport"]
+__all__ = ["CardTransport", "MemoryTransport", "StepClock"]
 
 
-class Transport(Protocol):
+class CardTransport(Protocol):
     """Accesses are whole words (4 bytes, little-endian) on word addresses, in the order of the calls, each exactly
     once. A burst is its words in ascending order. Both raise OSError when the card, or who stands before it, does not
     answer."""

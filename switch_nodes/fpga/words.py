@@ -9,7 +9,7 @@ from typing import TypeVar
 from switch_nodes.fpga.errors import CardError
 from switch_nodes.fpga.registers import WORD, check_of, doubled_value
 from switch_nodes.fpga.regmap import MAGIC, MAP_VERSION, REGISTERS, Failure, Status
-from switch_nodes.fpga.transport import Transport
+from switch_nodes.fpga.transport import CardTransport
 
 __all__ = ["CardWords", "bursts"]
 
@@ -37,7 +37,7 @@ class CardWords:
     """`card`: what messages call it. All of these raise CardError: without an answer, when reads are garbage, when the
     device is no aggregation card."""
 
-    def __init__(self, transport: Transport, card: str) -> None:
+    def __init__(self, transport: CardTransport, card: str) -> None:
         self.card = card
         self._transport = transport
         self._challenges = 0

@@ -10,13 +10,13 @@ from switch_nodes.jobs import JobConfig, TreeChild, TreeLinks
 from switch_nodes.occupancy import Occupancy
 from switch_nodes.repair.tables import RepairSlotState
 
-__all__ = ["Pool", "check_jobs"]
+__all__ = ["RepairPool", "check_jobs"]
 
 _DTYPES = ("float32", "int32")
 _NONE = -1
 
 
-class Pool(Occupancy):
+class RepairPool(Occupancy):
     """Lists are indexed by index, from 0 within the job. `values`: bytes, shape (slots, 4 * elements)."""
 
     def __init__(self, config: JobConfig) -> None:

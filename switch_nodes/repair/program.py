@@ -15,7 +15,7 @@ import numpy as np
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobMember, TreeChild
-from switch_nodes.repair.pool import Pool, check_jobs
+from switch_nodes.repair.pool import RepairPool, check_jobs
 from switch_nodes.repair.tables import DROP_REASONS, SLOT_TABLE, RepairSlotAction, RepairSlotEvent, RepairSlotState
 from switch_nodes.serving import ServingProgram
 from workloads.automaton import words
@@ -54,7 +54,7 @@ _IN_USE = (RepairSlotState.FILLING, RepairSlotState.SENT)
 class Arrived(NamedTuple):
     """A packet and its place."""
 
-    pool: Pool
+    pool: RepairPool
     child: TreeChild | None
     """child from which it came; None: from above"""
     cell: int
@@ -71,7 +71,7 @@ class Arrived(NamedTuple):
         return -1 if self.child is None else (self.child.ranks & -self.child.ranks).bit_length() - 1
 
 
-class RepairProgram(ServingProgram[Pool]):
+class RepairProgram(ServingProgram[RepairPool]):
     """Serves `SwitchConfig.jobs`. Everything that is not for them passes as through a plain switch."""
 
     counter_names = (*ServingProgram.counter_names, *_COUNTERS, *_FRAME_REASONS, *DROP_REASONS.values())
@@ -82,7 +82,7 @@ class RepairProgram(ServingProgram[Pool]):
         check_jobs(config)
         self._traced = config.trace
         self._services = {job.service_ip for job in config.jobs}
-        self.served = {job.job: Pool(job) for job in config.jobs}
+        self.served = {job.job: RepairPool(job) for job in config.jobs}
         self._now = 0
         self._handlers = self.handlers()
 
@@ -131,7 +131,7 @@ class RepairProgram(ServingProgram[Pool]):
             return Arrived(pool, None if from_above else child, index, found)
         return None
 
-    def _is_whole(self, pool: Pool, header: AggregationHeader) -> bool:
+    def _is_whole(self, pool: RepairPool, header: AggregationHeader) -> bool:
         """What a packet of any kind says of itself can be."""
         if header.fan_in0 != pool.donors or header.nelem > pool.config.elements:
             return False
@@ -256,7 +256,7 @@ class RepairProgram(ServingProgram[Pool]):
         for child in a.pool.tree.children:
             self._send_down(a, child)
 
-    def _send_up(self, pool: Pool, header: AggregationHeader, payload: bytes) -> None:
+    def _send_up(self, pool: RepairPool, header: AggregationHeader, payload: bytes) -> None:
         config = pool.config
         newcomer = config.members[pool.donors]
         to_mac, to_ip = (newcomer.mac, newcomer.ip) if pool.tree.is_last else (config.service_mac, config.service_ip)
@@ -273,7 +273,7 @@ class RepairProgram(ServingProgram[Pool]):
         self.emit(child.port, encode_datagram(envelope, AGGREGATION_PORT, header, b""))
         self.count("acks_out")
 
-    def tell_end(self, pool: Pool) -> None:
+    def tell_end(self, pool: RepairPool) -> None:
         first, slots = pool.config.first_slot, pool.slots
         self.tell(MemoryAtEnd(pool.job, first, slots, pool.open_slots, slots, pool.peak, pool.busy_ns, pool.useful_ns))
 

@@ -23,7 +23,8 @@ from testbed.report.witnesses import slower_code
 from testbed.runs.changes import Changes, as_overrides
 from testbed.runs.kepthistory import load_history
 from testbed.runs.needs import require_root
-from testbed.runs.run import RunOptions, read_result, run_scenario
+from testbed.runs.options import RunOptions
+from testbed.runs.run import read_result, run_scenario
 from testbed.scenario import load_scenario
 from workloads.errors import ScenarioError
 

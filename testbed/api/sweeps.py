@@ -13,7 +13,7 @@ from testbed.api.frames import make_frame
 from testbed.kernel.overdue import named_code
 from testbed.runs.changes import Changes, as_overrides
 from testbed.sweeps import ScenarioSweep, load_sweep
-from testbed.sweeps.groups import Group, groups_of
+from testbed.sweeps.groups import PointGroup, groups_of
 from testbed.sweeps.matrix import matrix_page
 from testbed.sweeps.plots.options import changed_plot
 from testbed.sweeps.plots.write import write_plots
@@ -54,7 +54,7 @@ class SweepResult:
         return scenario_rows(self._finished)
 
     @property
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[PointGroup]:
         """Runs that differ by their seed alone: `group.labels`, `group.verdicts`, `group.summary("jct_s")` with median
         and interval."""
         return groups_of(self._finished)

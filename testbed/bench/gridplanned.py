@@ -17,7 +17,7 @@ from testbed.sweeps.scenario_report import write_scenario_files
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Found", "Planned", "generator", "run_planned"]
+__all__ = ["FoundTable", "Planned", "generator", "run_planned"]
 
 
 Figure: TypeAlias = Callable[[Mapping[str, Any], int], Mapping[str, float]]
@@ -25,7 +25,7 @@ Figure: TypeAlias = Callable[[Mapping[str, Any], int], Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundTable:
     """A table, and what was expected of it."""
 
     finished: FinishedScenarios

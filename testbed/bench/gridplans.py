@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
-from testbed.bench.gridplanned import Found, Planned, generator, run_planned
+from testbed.bench.gridplanned import FoundTable, Planned, generator, run_planned
 from testbed.bench.gridsizes import DRAWS, growth, scale
 from testbed.bench.gridslots import slots
 from testbed.bench.swept import Say
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from topologies.routing.gradients import Problem
-    from topologies.routing.gradients.rounding import Rounding
+    from topologies.routing.gradients.rounding import RateRounding
 
 __all__ = ["TABLES", "drawn", "random_problem", "rounding", "run_plans", "sensitivity", "smallest_rate"]
 
@@ -43,7 +43,7 @@ def smallest_rate(values: Mapping[str, Any], seed: int) -> dict[str, float]:
     return {"min_rate_bps": make_plan(problem, values["variant"], generator(seed)).min_rate_bps}
 
 
-def sensitivity(say: Say) -> Found:
+def sensitivity(say: Say) -> FoundTable:
     """Smallest rate of the example, split (grid-lp) and with one node each (grid-exact), by the capacity of switches
     and the rate of the server's link."""
     table = Planned(
@@ -61,7 +61,7 @@ def sensitivity(say: Say) -> Found:
             missed.append(f"capacity {capacity}, ingress {server}: one node each beats split")
         if planner == "grid-lp" and rate < found.get((planner, capacity - 1, server), 0.0) * (1 - 1e-6):
             missed.append(f"capacity {capacity}, ingress {server}: more capacity, less rate")
-    return Found(finished, missed=tuple(missed))
+    return FoundTable(finished, missed=tuple(missed))
 
 
 _DRAWS, _TOPOLOGIES, _DRAWS_EACH = 20_000, 200, 5
@@ -95,7 +95,7 @@ def drawn(values: Mapping[str, Any], seed: int) -> dict[str, float]:
     }  # fmt: skip
 
 
-def _rounding(problem: Problem, what: str, seed: int) -> Rounding:
+def _rounding(problem: Problem, what: str, seed: int) -> RateRounding:
     from topologies.routing.gradients.grid import eq1_rounding, link_rounding
     from topologies.routing.gradients.linkaware import LinkAware
     from topologies.routing.gradients.network import network_of
@@ -106,7 +106,7 @@ def _rounding(problem: Problem, what: str, seed: int) -> Rounding:
     return link_rounding(network, LinkAware(network).solve(), generator(seed))[0]
 
 
-def rounding(say: Say, draws: int = _DRAWS, topologies: int = _TOPOLOGIES) -> list[Found]:
+def rounding(say: Say, draws: int = _DRAWS, topologies: int = _TOPOLOGIES) -> list[FoundTable]:
     """Feasibility before and after repair, and the distance to the bound of the linear program."""
     return [
         _rounded(say, "plan-rounding", (_EXAMPLE_EQ1, _EXAMPLE_LINKS), draws),
@@ -114,7 +114,7 @@ def rounding(say: Say, draws: int = _DRAWS, topologies: int = _TOPOLOGIES) -> li
     ]
 
 
-def _rounded(say: Say, name: str, variants: tuple[str, ...], draws: int) -> Found:
+def _rounded(say: Say, name: str, variants: tuple[str, ...], draws: int) -> FoundTable:
     table = Planned(
         name, "Randomised rounding: each draw repaired; gaps to the linear program", drawn,
         variants, {"draws": (draws,)},
@@ -126,7 +126,7 @@ def _rounded(say: Say, name: str, variants: tuple[str, ...], draws: int) -> Foun
         for point, outcome in zip(finished.points, finished.outcomes, strict=True)
         if outcome.figures["repaired"] != draws
     ]
-    return Found(finished, missed=tuple(missed))
+    return FoundTable(finished, missed=tuple(missed))
 
 
 def random_problem(rng: np.random.Generator) -> Problem:
@@ -152,7 +152,7 @@ def random_problem(rng: np.random.Generator) -> Problem:
     return Problem.of(topology, (hosts[-1].name,), capacities)
 
 
-TABLES: dict[str, Callable[[Say, int], list[Found]]] = {
+TABLES: dict[str, Callable[[Say, int], list[FoundTable]]] = {
     "sensitivity": lambda say, seeds: [sensitivity(say)],
     "rounding": lambda say, seeds: rounding(say),
     "scale": lambda say, seeds: [scale(say, seeds=range(1, seeds + 1))],
@@ -187,7 +187,7 @@ def run_plans(names: str, *, as_json: bool = False, seeds: int | None = None) ->
     return 1 if any(table.missed for table in found) else 0
 
 
-def _lines(table: Found, width: int) -> Iterator[str]:
+def _lines(table: FoundTable, width: int) -> Iterator[str]:
     yield table.finished.sweep.description
     yield from scenario_summary(table.finished, width)
     yield from table.notes

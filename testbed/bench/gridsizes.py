@@ -9,7 +9,7 @@ from itertools import pairwise
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from testbed.bench.gridplanned import Found, Planned, generator, run_planned
+from testbed.bench.gridplanned import FoundTable, Planned, generator, run_planned
 from testbed.bench.swept import Say
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.terminal.numbers import seconds
@@ -67,7 +67,9 @@ def rate(values: Mapping[str, Any], seed: int) -> dict[str, float]:
     return {"min_rate_bps": make_plan(problem, values["variant"], generator(1)).min_rate_bps}
 
 
-def scale(say: Say, counts: Sequence[int] = (20, 40, 60, 80, 100), seeds: Sequence[int] = range(1, DRAWS + 1)) -> Found:
+def scale(
+    say: Say, counts: Sequence[int] = (20, 40, 60, 80, 100), seeds: Sequence[int] = range(1, DRAWS + 1)
+) -> FoundTable:
     """Rates of the slowest worker. The means over the seeds must be in order and fall: draws whose nearest switches
     take all have ATP and SwitchML alike."""
     title = f"Slowest worker, draws of switches, capacities and hosts; {_PROGRAMMABLE:.0%} of the switches aggregate"
@@ -88,7 +90,7 @@ def scale(say: Say, counts: Sequence[int] = (20, 40, 60, 80, 100), seeds: Sequen
         kept = sum(_ordered([drawn[planner][place] for planner in _ORDER]) for place in range(len(seeds)))
         told = ", ".join(f"{planner} {value / _G:.2f}" for planner, value in means.items())
         notes.append(f"{where}: means in Gbit/s: {told}; strictly in order: {kept} of {len(seeds)}")
-    return Found(finished, tuple(notes), tuple(missed))
+    return FoundTable(finished, tuple(notes), tuple(missed))
 
 
 def _by_place(finished: FinishedScenarios) -> dict[tuple[str, int], dict[str, list[float]]]:
@@ -132,7 +134,7 @@ def effort(values: Mapping[str, Any], seed: int) -> dict[str, float]:
     }  # fmt: skip
 
 
-def growth(say: Say, hosts: Sequence[int] = tuple(_LEAVES), shares: Sequence[float] = _SHARES) -> Found:
+def growth(say: Say, hosts: Sequence[int] = tuple(_LEAVES), shares: Sequence[float] = _SHARES) -> FoundTable:
     """Targets are for CPU time, which others on the machine leave alone."""
     table = Planned(
         "plan-growth", "Seconds to plan, by hosts and share of the switches that aggregate",
@@ -147,4 +149,4 @@ def growth(say: Say, hosts: Sequence[int] = tuple(_LEAVES), shares: Sequence[flo
             counts = f"{outcome.figures['switches']} switches, {outcome.figures['aggregating']} of them sum"
             what = f"{values['hosts']} hosts, {counts}"
             missed.append(f"{what}: {values['variant']} took {seconds(taken)} of CPU")
-    return Found(finished, missed=tuple(missed))
+    return FoundTable(finished, missed=tuple(missed))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from testbed.bench.gridplanned import Found, Planned, run_planned
+from testbed.bench.gridplanned import FoundTable, Planned, run_planned
 from testbed.bench.swept import Say
 from topologies import LinkShape, Topology
 from topologies.assembly import Cable, assemble, host, switch
@@ -54,7 +54,7 @@ def _placed() -> list[int]:
     return [int(placed[name]) for name in _SWITCHES]
 
 
-def slots(say: Say) -> Found:
+def slots(say: Say) -> FoundTable:
     """Missed: a total that is not the known one."""
     table = Planned(
         "plan-slots", "GOAT's example: packets that leave switches with one slot each, by who gets a slot",
@@ -66,4 +66,4 @@ def slots(say: Say) -> Found:
         rule, total = str(point.values["variant"]), outcome.figures["packets"]
         if total != _PRINTED[rule]:
             missed.append(f"{rule}: {total} packets instead of {_PRINTED[rule]}")
-    return Found(finished, missed=tuple(missed))
+    return FoundTable(finished, missed=tuple(missed))

@@ -23,10 +23,10 @@ if not cython.compiled:
         return frame[at:end]
 
 
-__all__ = ["MalformedFrame", "RoceData", "RoceFrame", "Role", "data_of", "parse_frame"]
+__all__ = ["FrameRole", "MalformedFrame", "RoceData", "RoceFrame", "data_of", "parse_frame"]
 
 
-class Role(Enum):
+class FrameRole(Enum):
     DATA = "a SEND or WRITE packet of an RC connection"
     ANSWER = "an ACK, NAK or RNR NAK, or an answer of IRN"
     OTHER = "any other RoCE packet"
@@ -50,7 +50,7 @@ class RoceFrame:
     opcode: int
     psn: int
     ack_req: int
-    role: Role
+    role: FrameRole
     icrc_valid: bool
     trimmed: bool
     """data that a full queue cut down to its headers, and these are whole: DSCP 11, no payload, an iCRC that is the
@@ -100,7 +100,7 @@ _IS_RC_DATA = _table(lambda code: code in _RC_DATA)
 _STARTS = _table(lambda code: OPCODES[code].starts)
 _HAS_RETH = _table(lambda code: "reth" in OPCODES[code].extensions)
 _ACKNOWLEDGE, _IRN_ANSWER = int(Opcode.ACKNOWLEDGE), int(Opcode.IRN_ANSWER)
-_DATA, _ANSWER, _OTHER = Role.DATA, Role.ANSWER, Role.OTHER
+_DATA, _ANSWER, _OTHER = FrameRole.DATA, FrameRole.ANSWER, FrameRole.OTHER
 _TRIMMED = 11
 """DSCP"""
 _SACK = struct.Struct("!II")

@@ -22,7 +22,7 @@ from workloads.config import HostConfig, WorkerConfig, WorkloadConfig
 from workloads.ownvalues import Allowed
 
 __all__ = [
-    "Array", "GradientSource", "SourceFactory", "default_sources", "expected_contributions",
+    "Array", "JudgedGradients", "SourceFactory", "default_sources", "expected_contributions",
     "expected_results", "workers_in",
 ]  # fmt: skip
 
@@ -33,7 +33,7 @@ _CONTRIBUTIONS = Allowed(
 )
 
 
-class GradientSource(Protocol):
+class JudgedGradients(Protocol):
     """`workloads.gradients`: one rank's gradients; `apply` gives it the reduced one, as a worker does."""
 
     def gradient(self, iteration: int) -> Array: ...
@@ -41,7 +41,7 @@ class GradientSource(Protocol):
     def apply(self, iteration: int, total: Array) -> object: ...
 
 
-SourceFactory: TypeAlias = Callable[[WorkloadConfig, int, int, str], GradientSource]
+SourceFactory: TypeAlias = Callable[[WorkloadConfig, int, int, str], JudgedGradients]
 """(config, rank, group size, ArithmeticSpec.dtype)"""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.checkers.frames import RoceFrame, Role
+from testbed.checkers.frames import FrameRole, RoceFrame
 from testbed.checkers.rules import KEPT_PSNS, PsnClock, Sighting, Violations
 from workloads.rc.transport import RELIABLE
 
@@ -237,7 +237,7 @@ class ConnectionRules:
 
     def _asked_for(self, frame: RoceFrame) -> int | None:
         """The PSN that an answer wants again, if any."""
-        asks = frame.syndrome == _SEQUENCE_NAK and frame.role is Role.ANSWER
+        asks = frame.syndrome == _SEQUENCE_NAK and frame.role is FrameRole.ANSWER
         return self._clock.absolute(frame.psn) if asks else None
 
     def finish(self) -> None:

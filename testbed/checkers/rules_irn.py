@@ -3,7 +3,7 @@ go-back-N."""
 
 from __future__ import annotations
 
-from testbed.checkers.frames import RoceFrame, Role
+from testbed.checkers.frames import FrameRole, RoceFrame
 from testbed.checkers.rules import KEPT_PSNS, Sighting
 from testbed.checkers.rules_hosts import ConnectionRules, Sent
 from workloads.rc.transport import RELIABLE
@@ -112,7 +112,7 @@ class IrnConnectionRules(ConnectionRules):
             self._unanswered[psn] = left - 1
 
     def _asked_for(self, frame: RoceFrame) -> int | None:
-        if frame.role is not Role.ANSWER or frame.sack is None:
+        if frame.role is not FrameRole.ANSWER or frame.sack is None:
             return None
         if frame.syndrome == _CUT:
             return self._clock.absolute(frame.sack[1])

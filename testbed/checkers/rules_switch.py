@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from testbed.checkers.frames import RoceFrame, Role
+from testbed.checkers.frames import FrameRole, RoceFrame
 from testbed.checkers.rules import KEPT_PSNS, PsnClock, Sighting, Violations
 from workloads.rc.transport import RELIABLE
 
@@ -14,7 +14,7 @@ __all__ = ["SwitchRules"]
 Connection = tuple[bytes, bytes, int]
 
 
-_DATA, _SEQUENCE_NAK = Role.DATA, RELIABLE.gap_code
+_DATA, _SEQUENCE_NAK = FrameRole.DATA, RELIABLE.gap_code
 
 
 class _Passage:
@@ -101,7 +101,7 @@ class SwitchRules:
             other.entered += 1
             if frame.held is not None:
                 self._maps.setdefault(frame.constant, set()).add(frame.held[1:3])
-            if frame.syndrome == _SEQUENCE_NAK and frame.role is Role.ANSWER and frame.constant not in self._naks:
+            if frame.syndrome == _SEQUENCE_NAK and frame.role is FrameRole.ANSWER and frame.constant not in self._naks:
                 self._naks[frame.constant] = str(seen)
             return
         passage = self._passage(frame)

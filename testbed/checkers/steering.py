@@ -8,7 +8,7 @@ from pathlib import Path
 from switch_nodes.kinds import sums
 from testbed.captures.capture import FileCapture
 from testbed.checkers.context import Capture, CheckContext
-from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
+from testbed.checkers.frames import FrameRole, MalformedFrame, RoceFrame, parse_frame
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.accelerated import DATA_DSCP
 from testbed.terminal.numbers import moment
@@ -90,7 +90,7 @@ class _Judge:
 
     def _see(self, frame: RoceFrame, raw: bytes, detour: bool, outgoing: bool, at_ns: int) -> None:
         key = frame.connection, frame.psn
-        of_job = frame.role is Role.DATA and frame.connection[:2] in self._edges and raw[_TOS] >> 2 == DATA_DSCP
+        of_job = frame.role is FrameRole.DATA and frame.connection[:2] in self._edges and raw[_TOS] >> 2 == DATA_DSCP
         if not outgoing:
             (self._back if detour else self._came)[key] += 1
             self._returned += detour

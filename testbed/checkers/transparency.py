@@ -9,7 +9,7 @@ from switch_nodes.config import LeafLinks, SwitchConfig
 from switch_nodes.kinds import sums
 from testbed.captures.capture import DROPPED, TRIMMED, FileCapture
 from testbed.checkers.context import Capture, CheckContext
-from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
+from testbed.checkers.frames import FrameRole, MalformedFrame, RoceFrame, parse_frame
 from testbed.checkers.messages import MessageLayout, ring_layout
 from testbed.checkers.rules import RULES, PsnClock, Sighting, Violations
 from testbed.checkers.rules_hosts import ConnectionRules
@@ -30,7 +30,7 @@ from workloads.events import QpFailed, WorkerFailed
 
 __all__ = ["skip_transparency", "transparency"]
 
-_DATA, _ANSWER = Role.DATA, Role.ANSWER
+_DATA, _ANSWER = FrameRole.DATA, FrameRole.ANSWER
 
 
 def skip_transparency(context: CheckContext) -> str | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from switch_nodes.config import LeafLinks, RingConfig, SwitchConfig
 from testbed.captures.capture import FileCapture
 from testbed.checkers.context import Capture, CheckContext
-from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
+from testbed.checkers.frames import FrameRole, MalformedFrame, RoceFrame, parse_frame
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import violations
 
@@ -114,4 +114,4 @@ def _data(raw: bytes) -> RoceFrame | None:
         frame = parse_frame(raw)
     except MalformedFrame:
         return None
-    return frame if frame is not None and frame.role is Role.DATA and frame.icrc_valid else None
+    return frame if frame is not None and frame.role is FrameRole.DATA and frame.icrc_valid else None

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from testbed.cli.console import Console
 from testbed.cli.parsing import INTERRUPTED, Parser
-from testbed.cli.progress import Progress
+from testbed.cli.progress import CliProgress
 from testbed.cli.values import named_path, refused, seed, whole
 from testbed.terminal.activity import doing
 from testbed.terminal.stream import complain, shown_path
 from workloads.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from testbed.perf.request import Request
+    from testbed.perf.request import PerfRequest
 
 __all__ = ["configure_perf", "run_perf"]
 
@@ -131,7 +131,7 @@ def run_perf(args: argparse.Namespace) -> int:
         raise ScenarioError("is no folder", file="tb perf", key="--out", found=str(folder), allowed="a folder")
     console = Console.of(args)
     interrupt_when_told_to_end()
-    progress = Progress(Forecast(args.jobs or os.cpu_count(), lambda line: None, time.monotonic))
+    progress = CliProgress(Forecast(args.jobs or os.cpu_count(), lambda line: None, time.monotonic))
     try:
         with doing(progress.state):
             finished = run_scenario_sweep(sweep_of(request, scenario), folder, computing(args.jobs, None), progress)
@@ -151,8 +151,8 @@ def run_perf(args: argparse.Namespace) -> int:
     return finished.exit_code
 
 
-def _request(args: argparse.Namespace) -> Request:
-    from testbed.perf.request import Request
+def _request(args: argparse.Namespace) -> PerfRequest:
+    from testbed.perf.request import PerfRequest
     from testbed.perf.sizes import sizes_between
 
     if args.stepfactor is not None and args.stepbytes is not None:
@@ -160,7 +160,7 @@ def _request(args: argparse.Namespace) -> Request:
     least, most = _SMALL if args.latency else (_DEFAULT_BYTES, _DEFAULT_BYTES)
     factor = 2 if args.latency and args.stepbytes is None and args.stepfactor is None else args.stepfactor
     step = args.stepbytes or _DEFAULT_STEP
-    return Request(
+    return PerfRequest(
         scenario=args.scenario or _DEFAULT_SCENARIO,
         sizes=sizes_between(args.minbytes or least, args.maxbytes or most, factor=factor, step=step),
         factor=factor,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from testbed.cli.console import Console
-from testbed.lab.drivers import CardDriver, Driver, DriverStep, HostDriver, read_bitstream
+from testbed.lab.drivers import Driver, DriverStep, HostDriver, LabCardDriver, read_bitstream
 from testbed.terminal.standard import print_document
 from testbed.terminal.stream import complain, say
 from workloads.errors import LabError, ScenarioError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["run_lab", "step_printer"]
 
 _STEPS: dict[str, tuple[type[Driver], DriverStep]] = {
-    step.name: (kind, step) for kind in (HostDriver, CardDriver) for step in kind.steps.values() if step.command
+    step.name: (kind, step) for kind in (HostDriver, LabCardDriver) for step in kind.steps.values() if step.command
 }
 _TRUST_PLAN = ("connect, and read the host key",)
 
@@ -134,7 +134,7 @@ def _list(inventory: Inventory) -> int:
 
 
 def _chosen(inventory: Inventory, args: argparse.Namespace) -> tuple[Host, ...]:
-    if args.action in CardDriver.steps:
+    if args.action in LabCardDriver.steps:
         return (inventory.hosts[inventory.card(args.names[0] if args.names else None).host],)
     return inventory.select(args.names[1:] if args.action == "collect" else args.names)
 
@@ -211,8 +211,8 @@ def _depth(inventory: Inventory, host: Host) -> int:
 
 
 def _act(lab: Lab, kind: type[Driver], step: DriverStep, args: argparse.Namespace) -> None:
-    if kind is CardDriver:
-        card = CardDriver(lab, args.names[0] if args.names else None)
+    if kind is LabCardDriver:
+        card = LabCardDriver(lab, args.names[0] if args.names else None)
         card.step(step.name)(**_options_of(step, args, card))
         return
     if step.named and not args.names:
@@ -222,7 +222,7 @@ def _act(lab: Lab, kind: type[Driver], step: DriverStep, args: argparse.Namespac
     hosts.step("break" if step.name == "release" and args.break_ else step.name)(**options)
 
 
-def _options_of(step: DriverStep, args: argparse.Namespace, card: CardDriver | None = None) -> dict[str, Any]:
+def _options_of(step: DriverStep, args: argparse.Namespace, card: LabCardDriver | None = None) -> dict[str, Any]:
     """What the command line says of the step's parameters."""
     match step.name:
         case "lease":

@@ -9,10 +9,10 @@ from testbed.terminal.activity import State
 if TYPE_CHECKING:
     from testbed.sweeps.forecast import Forecast
 
-__all__ = ["Progress"]
+__all__ = ["CliProgress"]
 
 
-class Progress:
+class CliProgress:
     def __init__(self, forecast: Forecast | None = None) -> None:
         self._done, self._total, self._forecast = 0, 0, forecast
 

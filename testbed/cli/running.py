@@ -170,7 +170,8 @@ def _seconds_of(limit: int | str | None) -> float | None:
 
 
 def _run(scenario: Scenario, args: argparse.Namespace, world: World | None = None) -> int:
-    from testbed.runs.run import RunOptions, run_scenario
+    from testbed.runs.options import RunOptions
+    from testbed.runs.run import run_scenario
 
     console, checks = Console.of(args), getattr(args, "checks", ())
     with doing("planning"):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from testbed.cli.console import Console
 from testbed.cli.parsing import INTERRUPTED
-from testbed.cli.progress import Progress
+from testbed.cli.progress import CliProgress
 from testbed.cli.values import named_path, refused, seed, whole
 from testbed.terminal.activity import doing
 from testbed.terminal.folding import fold_lines
@@ -173,7 +173,7 @@ def _sweep_scenarios(sweep: ScenarioSweep, folder: Path, args: argparse.Namespac
     console = Console.of(args)
     jobs = None if args.scheduler else args.jobs or os.cpu_count()
     forecast = Forecast(jobs, speak if console.verbosity >= 0 else lambda line: None, time.monotonic)
-    progress = Progress(forecast)
+    progress = CliProgress(forecast)
     until = None if args.until is None else Until(args.until, args.most_seeds or MOST_SEEDS)
 
     def run(sweep: ScenarioSweep, takes: Callable[[Point], bool] = lambda point: True) -> FinishedScenarios:
@@ -255,7 +255,7 @@ def _sweep_models(sweep: Sweep, folder: Path, args: argparse.Namespace) -> int:
     from testbed.sweeps.where import computing_models
 
     console = Console.of(args)
-    progress = Progress()
+    progress = CliProgress()
     jobs = args.jobs or os.cpu_count() or 1
     with doing(progress.state):
         finished = engine.run_sweep(sweep, folder, jobs, progress, computing_models(args.scheduler))

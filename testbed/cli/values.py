@@ -11,7 +11,7 @@ from pathlib import Path
 
 from testbed.reading.units import UnitError, format_duration, format_size, parse_duration, parse_size, parse_whole
 
-__all__ = ["MOST_SEED", "Quantity", "duration", "hosts", "named_path", "refused", "seed", "size", "whole"]
+__all__ = ["MOST_SEED", "ReadQuantity", "duration", "hosts", "named_path", "refused", "seed", "size", "whole"]
 
 MOST_SEED = (1 << 63) - 1
 _HEX = re.compile(r"0[xX][0-9a-fA-F]{1,16}\Z", re.ASCII)
@@ -63,7 +63,7 @@ seed = whole(0, MOST_SEED)
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class ReadQuantity:
     """Reads a quantity with its unit, within limits."""
 
     parse: Callable[[object], int]
@@ -84,11 +84,11 @@ class Quantity:
         return number
 
 
-def duration(least_ns: int = 0, most_ns: int = _DAY_NS) -> Quantity:
+def duration(least_ns: int = 0, most_ns: int = _DAY_NS) -> ReadQuantity:
     """A duration with its unit, in nanoseconds."""
-    return Quantity(parse_duration, format_duration, least_ns, most_ns)
+    return ReadQuantity(parse_duration, format_duration, least_ns, most_ns)
 
 
-def size(least: int, most: int) -> Quantity:
+def size(least: int, most: int) -> ReadQuantity:
     """A size in bytes."""
-    return Quantity(parse_size, format_size, least, most)
+    return ReadQuantity(parse_size, format_size, least, most)

@@ -20,7 +20,7 @@ from testbed.plan.time_need import time_need
 from testbed.scenario.names import MOST_DILATION
 from topologies import Direction, Role
 
-__all__ = ["SHARE", "Calibration", "NodeLoad", "choose_dilation", "cpu_share", "least_real_s", "node_loads"]
+__all__ = ["SHARE", "CpuCalibration", "NodeLoad", "choose_dilation", "cpu_share", "least_real_s", "node_loads"]
 
 SHARE = 0.5
 """share of the processors that all nodes together may take when nothing else runs"""
@@ -41,7 +41,7 @@ _ANSWERS = 1.1
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class CpuCalibration:
     """CPU time of one packet, received or sent, by role (`host`, `switch`), in ns of a processor of this machine."""
 
     dense_ns: Mapping[str, Mapping[int, float]]
@@ -93,7 +93,7 @@ def node_loads(plan: Plan) -> tuple[NodeLoad, ...]:
     )
 
 
-def cpu_share(loads: tuple[NodeLoad, ...], calibration: Calibration, processors: int, dilation: int) -> float:
+def cpu_share(loads: tuple[NodeLoad, ...], calibration: CpuCalibration, processors: int, dilation: int) -> float:
     """Of the processors, that all nodes take at this dilation."""
     total = 0.0
     for load in loads:
@@ -110,7 +110,7 @@ def least_real_s(plan: Plan, crowd: float = 0.0) -> float:
 
 def choose_dilation(
     plan: Plan,
-    calibration: Calibration,
+    calibration: CpuCalibration,
     processors: int,
     least: int = 1,
     *,

@@ -16,7 +16,7 @@ from typing import Protocol
 from testbed.faults.model import Burst, Corrupt, Delay, Duplicate, Loss, Match, PacketFault, Reorder
 from workloads.errors import HostCapabilityError, InternalError
 
-__all__ = ["Netem", "Runner", "netem_arguments", "probe_netem", "run_command", "why_not"]
+__all__ = ["Netem", "TcRunner", "netem_arguments", "probe_netem", "run_command", "why_not"]
 
 MISSING = "the netem qdisc"
 REMEDY = (
@@ -25,7 +25,7 @@ REMEDY = (
 )
 
 
-class Runner(Protocol):
+class TcRunner(Protocol):
     """Runs a command: (exit status, stdout and stderr)."""
 
     def __call__(self, command: Sequence[str]) -> tuple[int, str]: ...
@@ -102,7 +102,7 @@ def _percent(rate: float) -> str:
     return f"{rate * 100:.6f}".rstrip("0").rstrip(".") + "%"
 
 
-def probe_netem(interface: str, runner: Runner = run_command) -> None:
+def probe_netem(interface: str, runner: TcRunner = run_command) -> None:
     """Put a netem qdisc on an interface of ours and take it away. Raises HostCapabilityError when the kernel has
     none."""
     Netem(interface, ["delay", "1000us"], runner).detach()
@@ -121,7 +121,7 @@ class Netem:
     """A netem qdisc at the root of an interface, read back after it was set: tc may succeed with less than was
     asked."""
 
-    def __init__(self, interface: str, arguments: Sequence[str], runner: Runner = run_command) -> None:
+    def __init__(self, interface: str, arguments: Sequence[str], runner: TcRunner = run_command) -> None:
         """Raises HostCapabilityError when the kernel has no netem, InternalError when it took something else."""
         self._interface, self._runner = interface, runner
         command = ["tc", "qdisc", "add", "dev", interface, "root", "netem", *arguments]

@@ -15,7 +15,7 @@ from testbed.history import Record
 if TYPE_CHECKING:
     from topologies.routing.gradients import Plan
 
-__all__ = ["MeasuredRoute", "Span", "measured", "spans_of"]
+__all__ = ["MeasuredRoute", "SampleSpan", "measured", "spans_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class MeasuredRoute:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class SampleSpan:
     """Between two samples of one switch."""
 
     taken_ns: int
@@ -68,7 +68,7 @@ def measured(plan: Plan, history: Iterable[Record], from_ns: int, until_ns: int)
     return tuple(found)
 
 
-def spans_of(history: Iterable[Record], from_ns: int, until_ns: int) -> Mapping[str, Span]:
+def spans_of(history: Iterable[Record], from_ns: int, until_ns: int) -> Mapping[str, SampleSpan]:
     """By switch: from its first to its last sample in that time. Raises ValueError where there are no two of them."""
     samples: dict[str, list[LoadSampled]] = {}
     for record in history:
@@ -81,7 +81,7 @@ def spans_of(history: Iterable[Record], from_ns: int, until_ns: int) -> Mapping[
         if len(within) < 2:
             raise ValueError(f"{switch} was not sampled twice between {from_ns} and {until_ns} ns")
         first, last = within[0], within[-1]
-        found[switch] = Span(
+        found[switch] = SampleSpan(
             last.at_ns - first.at_ns,
             _differences(first.bytes_in, last.bytes_in),
             _differences(first.bytes_out, last.bytes_out),
@@ -92,7 +92,7 @@ def spans_of(history: Iterable[Record], from_ns: int, until_ns: int) -> Mapping[
     return found
 
 
-def _rate(spans: Mapping[str, Span], plan: Plan, tail: str, head: str) -> float:
+def _rate(spans: Mapping[str, SampleSpan], plan: Plan, tail: str, head: str) -> float:
     """Along one direction; parallel links together."""
     total = 0.0
     receives = head in spans

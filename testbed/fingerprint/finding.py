@@ -9,13 +9,13 @@ from typing import Any
 from testbed.fingerprint.trees import Orders, written
 from workloads.visible import visible
 
-__all__ = ["Difference", "Finding"]
+__all__ = ["Finding", "SumDifference"]
 
 _SHOWN_PIECES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class SumDifference:
     """The first vector whose sum is not as predicted; words of 32 bits in hexadecimal."""
 
     element: int
@@ -39,7 +39,7 @@ class Finding:
     """fresh vectors whose sums are as predicted"""
     vectors: int = 0
     """fresh vectors that were tried"""
-    difference: Difference | None = None
+    difference: SumDifference | None = None
     reason: str = ""
     """why it is unknown; empty: it is known"""
     notes: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ import numpy as np
 
 from testbed.fingerprint.arrival import MOST_RANKS, arrival_model
 from testbed.fingerprint.choosing import Calibration
-from testbed.fingerprint.finding import Difference, Finding
+from testbed.fingerprint.finding import Finding, SumDifference
 from testbed.fingerprint.fixed import Overflow
 from testbed.fingerprint.floats import float_model
 from testbed.fingerprint.integers import IntegerModel, integer_candidates
@@ -78,7 +78,7 @@ def _held_against(counted: Counted, inferred: _Inferred, empty: Finding, seed: i
     return replace(
         known, traits={}, orders=None,
         reason=f"no known arithmetic explains all sums; the nearest one: {_short(traits)}",
-        difference=Difference(first, words, expected, _hex(sums.view(np.uint32)[first])),
+        difference=SumDifference(first, words, expected, _hex(sums.view(np.uint32)[first])),
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from testbed.checkers.frames import MalformedFrame, RoceFrame, Role, parse_frame
+from testbed.checkers.frames import FrameRole, MalformedFrame, RoceFrame, parse_frame
 from testbed.hunt.irn_rules import IRN_RULES, IrnPair, is_request
 from testbed.hunt.watch import Tell
 from workloads.config import QpConfig, WorkerConfig
@@ -76,7 +76,7 @@ class EndpointWatch:
         found = _read(frame)
         pair = self._outgoing.get(found.connection) if found is not None else None
         if found is not None and pair is not None:
-            if found.role is Role.DATA:
+            if found.role is FrameRole.DATA:
                 self.drained()
             pair.left(found, now)
 
@@ -109,7 +109,7 @@ class _Pair:
         self._tell(self.config, rule, what)
 
     def came(self, found: RoceFrame, now: int) -> None:
-        if found.role is Role.ANSWER:
+        if found.role is FrameRole.ANSWER:
             self.sender.heard(found.psn, found.syndrome, now)
         elif is_request(found):
             self.receiver.asked(found)
@@ -124,11 +124,11 @@ class _Pair:
         self.receiver.request = None
 
     def left(self, found: RoceFrame, now: int) -> None:
-        if found.role is Role.ANSWER:
+        if found.role is FrameRole.ANSWER:
             self.receiver.answered(found)
-        elif found.role is Role.DATA and self.failed:
+        elif found.role is FrameRole.DATA and self.failed:
             self.tell("requests_in_order", f"sends PSN {found.psn} although it failed")
-        elif found.role is Role.DATA:
+        elif found.role is FrameRole.DATA:
             self.sender.sent(found.psn)
 
     def drained(self) -> None:

@@ -16,7 +16,7 @@ from testbed.hunt.draw import TRACE_EVERY
 from testbed.hunt.judge import OURS, Machines, judge_and_keep
 from testbed.hunt.mutation import GENERATION, next_genome
 from testbed.hunt.runner import Found, Prey, in_pool, processes
-from testbed.hunt.state import ChunkResult, Store
+from testbed.hunt.state import ChunkResult, ChunkStore
 from testbed.hunt.tape import Genome, TapeDice
 from testbed.kernel.garbage import spared
 from testbed.kernel.interruption import Interruption
@@ -64,7 +64,7 @@ def label_of(prey: Prey) -> str:
 def run_guided(
     prey: Prey,
     jobs: int,
-    store: Store,
+    store: ChunkStore,
     tell: Callable[[int], None] = lambda done: None,
     machines: Machines = OURS,
 ) -> tuple[Found, Corpus]:
@@ -102,7 +102,7 @@ def run_guided(
     return Found(coverage), corpus
 
 
-def _missing(generation: _Generation, store: Store) -> list[int]:
+def _missing(generation: _Generation, store: ChunkStore) -> list[int]:
     """Chunks that are not done, up to the first one that failed."""
     missing = list[int]()
     for first in generation.firsts:

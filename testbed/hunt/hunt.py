@@ -41,7 +41,7 @@ from testbed.worlds.base import SIMULATED_LIBRARIES, code_that_ran
 from workloads.errors import ScenarioError
 from workloads.rc.recovery import rto_ns
 
-__all__ = ["Hunt", "HuntEnd", "kind_of_hunt", "prepare"]
+__all__ = ["HuntEnd", "HuntTask", "kind_of_hunt", "prepare"]
 
 _RECOVERY_KEY = "transport.recovery"
 
@@ -58,7 +58,7 @@ class HuntEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class Hunt:
+class HuntTask:
     name: str
     prey: Prey
     arguments: Arguments
@@ -134,7 +134,7 @@ class Hunt:
 def prepare(
     scenario: str | None, overrides: list[str], seed: int, schedules: int, out: Path | None = None, kind: str = RACK,
     search: str = RANDOM,
-) -> Hunt:  # fmt: skip
+) -> HuntTask:  # fmt: skip
     """Prepare a hunt. `kind`: as `kind_of_hunt` returns it; `search`: random or guided. Raises ScenarioError for what
     cannot be hunted in."""
     recovery = ""
@@ -174,7 +174,7 @@ def prepare(
     own = f"-{_own_name(program)}" if is_own_program(program) else ""
     how = "" if search == RANDOM else f"-{search}"
     folder = out or Path("hunts") / f"{kept.replace(' ', '-')}{own}{how}-{seed}-{schedules}"
-    return Hunt(
+    return HuntTask(
         f"{'Hunt' if search == RANDOM else 'Guided hunt'} in {kept}{own}",
         prey,
         arguments,

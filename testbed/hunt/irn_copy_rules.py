@@ -7,7 +7,7 @@ from testbed.hunt.irn_sender_rules import Sender, Tell
 from workloads.config import QpConfig
 from workloads.rc.transport import RELIABLE
 
-__all__ = ["HeldSender", "RackSender"]
+__all__ = ["HeldSenderRules", "RackSenderRules"]
 
 _after, _distance = RELIABLE.after, RELIABLE.distance
 
@@ -43,7 +43,7 @@ class CountedSender(Sender):
         return True
 
 
-class RackSender(CountedSender):
+class RackSenderRules(CountedSender):
     """What was overtaken may be sent again, as often as that happens; by how much, only the sender's clock knows."""
 
     def __init__(self, config: QpConfig, tell: Tell) -> None:
@@ -107,7 +107,7 @@ class RackSender(CountedSender):
             self._tell("timers_wait", f"sends PSN {psn} again before its timer was over")
 
 
-class HeldSender(CountedSender):
+class HeldSenderRules(CountedSender):
     """A sender that resends what a map asks for, once for each request."""
 
     def __init__(self, config: QpConfig, tell: Tell) -> None:

@@ -24,8 +24,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from testbed.checkers.frames import RoceFrame, Role
-from testbed.hunt.irn_copy_rules import HeldSender, RackSender
+from testbed.checkers.frames import FrameRole, RoceFrame
+from testbed.hunt.irn_copy_rules import HeldSenderRules, RackSenderRules
 from testbed.hunt.irn_sender_rules import ACK, Sender
 from workloads.config import IRN_HELD, QpConfig
 from workloads.events import FrameRejected
@@ -52,11 +52,11 @@ class _Answer(NamedTuple):
 
 
 def is_request(found: RoceFrame) -> bool:
-    return found.role is Role.DATA or found.opcode in _NOT_SERVED
+    return found.role is FrameRole.DATA or found.opcode in _NOT_SERVED
 
 
 def _ends_message(found: RoceFrame) -> bool:
-    """Of IRN, whose packets each have an address, and the last of which has an immediate."""
+    """Each packet of IRN has an address. The last one of a message has an immediate."""
     part = RELIABLE.message_parts[found.opcode]
     return part.is_write and part.starts and part.has_imm
 
@@ -68,14 +68,14 @@ class IrnPair:
         self.config, self._tell = config, tell
         self.own, self.peer = config.envelope.src_ip, config.envelope.dst_ip
         self.failed = False
-        kind = {"irn-rack": RackSender, IRN_HELD: HeldSender}.get(config.recovery, Sender)
+        kind = {"irn-rack": RackSenderRules, IRN_HELD: HeldSenderRules}.get(config.recovery, Sender)
         self._sender, self._receiver = kind(config, self.tell), _Receiver(self)
 
     def tell(self, rule: str, what: str) -> None:
         self._tell(self.config, rule, what)
 
     def came(self, found: RoceFrame, now: int) -> None:
-        if found.role is Role.ANSWER and found.sack is not None:
+        if found.role is FrameRole.ANSWER and found.sack is not None:
             self._sender.heard(found.syndrome, *found.sack, now)
             if found.held is not None:
                 self._sender.told(*found.held)
@@ -90,9 +90,9 @@ class IrnPair:
         self._receiver.request = None
 
     def left(self, found: RoceFrame, now: int) -> None:
-        if found.role is Role.ANSWER:
+        if found.role is FrameRole.ANSWER:
             self._receiver.answered(found)
-        elif found.role is Role.DATA:
+        elif found.role is FrameRole.DATA:
             self.drained()
             if self.failed:
                 self.tell("requests_in_order", f"sends PSN {found.psn} although it failed")

@@ -25,7 +25,7 @@ from testbed.hunt.protocols import hunted_in
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.slot_rules import broken_slot_rules
 from testbed.hunt.tree_rules import TreeWatch
-from testbed.hunt.watch import Tell, Watched
+from testbed.hunt.watch import Tell, WatchedMachine
 from testbed.kernel.apart import Ended, run_apart
 from testbed.kernel.overdue import LIMIT_S
 from testbed.plan import Plan
@@ -39,7 +39,7 @@ from workloads.datagrams.blocks import SlotChanged
 from workloads.events import QpStepped
 from workloads.server import ServerConfig
 
-__all__ = ["CRASH", "SAME_TRACED", "Failure", "Machines", "judge_and_keep", "judge_schedule", "run_and_judge"]
+__all__ = ["CRASH", "SAME_TRACED", "CheckFailure", "Machines", "judge_and_keep", "judge_schedule", "run_and_judge"]
 
 CRASH, SAME_TRACED = "no_exception", "same_when_traced"
 """checks of the hunt's own, in addition to the stock checks"""
@@ -58,7 +58,7 @@ itself"""
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class CheckFailure:
     check: str
     detail: str
 
@@ -74,7 +74,7 @@ class Machines:
 OURS = Machines()
 
 
-def run_and_judge(scenario: Scenario, machines: Machines = OURS) -> tuple[Failure | None, list[Record]]:
+def run_and_judge(scenario: Scenario, machines: Machines = OURS) -> tuple[CheckFailure | None, list[Record]]:
     """The first check that a run of `scenario` breaks, and the history in order (empty after an exception). Code of
     the user's own runs in a process of its own, which it may end."""
     if own_code(scenario) is None:
@@ -82,30 +82,30 @@ def run_and_judge(scenario: Scenario, machines: Machines = OURS) -> tuple[Failur
     try:
         return run_apart(lambda tell: _run_and_judge(scenario, machines), limit_s=LIMIT_S)
     except Ended as end:
-        return Failure(CRASH, ended_own_code(scenario, end.status, overdue=end.overdue).reason), []
+        return CheckFailure(CRASH, ended_own_code(scenario, end.status, overdue=end.overdue).reason), []
 
 
-def _run_and_judge(scenario: Scenario, machines: Machines) -> tuple[Failure | None, list[Record]]:
+def _run_and_judge(scenario: Scenario, machines: Machines) -> tuple[CheckFailure | None, list[Record]]:
     plan = plan_of(scenario)
-    taps, broken = _taps(plan), list[Failure]()
+    taps, broken = _taps(plan), list[CheckFailure]()
     if scenario.trace:
-        machines = _watched(scenario, machines, lambda rule, what: broken.append(Failure(rule, what)))
+        machines = _watched(scenario, machines, lambda rule, what: broken.append(CheckFailure(rule, what)))
     try:
         history = sort_history(simulate(plan, taps, machines.create, machines.employ))
     except ProgramFailed as error:
         where = f"{str(error.file).rpartition('/')[2]}:{error.line} in {error.function}"
-        return Failure(CRASH, f"{error.reason} ({where})"), []
+        return CheckFailure(CRASH, f"{error.reason} ({where})"), []
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{place.filename.rpartition('/')[2]}:{place.lineno} in {place.name}"
-        return Failure(CRASH, f"{type(error).__name__}: {error} ({where})"), []
+        return CheckFailure(CRASH, f"{type(error).__name__}: {error} ({where})"), []
     context = CheckContext(plan, history, tuple(taps.values()))
     among = [checker for checker in judges_of(context) if checker.name != _PASSED_OVER]
     bad = [result for result in run_checks(context, among).results if not _is_good(result, context)]
     bad.sort(key=lambda result: result.verdict is not Verdict.FAIL)  # what is unknown follows from what failed
     if bad:
-        return Failure(bad[0].name, bad[0].detail), history
-    broken += (Failure(*found) for found in broken_slot_rules(context))
+        return CheckFailure(bad[0].name, bad[0].detail), history
+    broken += (CheckFailure(*found) for found in broken_slot_rules(context))
     return (broken[0] if broken else None), history
 
 
@@ -116,22 +116,22 @@ def _watched(scenario: Scenario, machines: Machines, tell: Tell) -> Machines:
     def employ(config: NodeConfig, start_ns: int) -> FinishingMachine:
         machine = machines.employ(config, start_ns)
         if isinstance(config, WorkerConfig) and not config.phases and config.fallback is None:
-            return Watched(machine, EndpointWatch(config, tell))
-        return Watched(machine, ServerWatch(config.name, tell)) if isinstance(config, ServerConfig) else machine
+            return WatchedMachine(machine, EndpointWatch(config, tell))
+        return WatchedMachine(machine, ServerWatch(config.name, tell)) if isinstance(config, ServerConfig) else machine
 
     def create(config: SwitchConfig) -> FinishingMachine:
         program: FinishingMachine = machines.create(config)
         if any(job.trees for job in config.jobs):
-            program = Watched(program, TreeWatch(config, tell))
+            program = WatchedMachine(program, TreeWatch(config, tell))
         if hunted is None or not hunted.server or not hunted.hunt.watches_slots:
             return program
         knobs = config.knobs if hunted.knobs else atp_knobs(config.knobs.reclaim)
-        return Watched(program, AggregatorWatch(config, knobs, tell))
+        return WatchedMachine(program, AggregatorWatch(config, knobs, tell))
 
     return Machines(create, employ)
 
 
-def judge_schedule(schedule: Schedule, machines: Machines = OURS) -> tuple[Failure | None, Coverage]:
+def judge_schedule(schedule: Schedule, machines: Machines = OURS) -> tuple[CheckFailure | None, Coverage]:
     """A traced schedule runs twice: the steps must be all that the trace adds."""
     failure, coverage, _ = judge_and_keep(schedule, machines, twice=schedule.scenario.trace)
     return failure, coverage
@@ -139,7 +139,7 @@ def judge_schedule(schedule: Schedule, machines: Machines = OURS) -> tuple[Failu
 
 def judge_and_keep(
     schedule: Schedule, machines: Machines, *, twice: bool
-) -> tuple[Failure | None, Coverage, list[Record]]:
+) -> tuple[CheckFailure | None, Coverage, list[Record]]:
     """As `judge_schedule`, with the history. `twice`: the schedule is traced, and runs without the trace, too."""
     scenario, coverage = schedule.scenario, Coverage()
     failure, history = run_and_judge(scenario, machines)
@@ -151,13 +151,13 @@ def judge_and_keep(
     return failure, coverage, history
 
 
-def _compare(traced: list[Record], plain: list[Record]) -> Failure | None:
+def _compare(traced: list[Record], plain: list[Record]) -> CheckFailure | None:
     without = [record for record in traced if not isinstance(record.event, _STEPS)]
     for old, new in zip(without, plain, strict=False):
         if old != new:
-            return Failure(SAME_TRACED, f"traced: {old}; untraced: {new}")
+            return CheckFailure(SAME_TRACED, f"traced: {old}; untraced: {new}")
     if len(without) != len(plain):
-        return Failure(SAME_TRACED, f"{len(without)} records traced, {len(plain)} untraced")
+        return CheckFailure(SAME_TRACED, f"{len(without)} records traced, {len(plain)} untraced")
     return None
 
 

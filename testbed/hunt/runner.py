@@ -19,10 +19,10 @@ from random import Random
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw import draw_schedule, draw_traced
 from testbed.hunt.draw_fabric import RACK
-from testbed.hunt.judge import OURS, Failure, Machines, judge_schedule
+from testbed.hunt.judge import OURS, CheckFailure, Machines, judge_schedule
 from testbed.hunt.protocols import kind_of_scenario
 from testbed.hunt.schedule import Schedule
-from testbed.hunt.state import ChunkResult, Store
+from testbed.hunt.state import ChunkResult, ChunkStore
 from testbed.kernel.garbage import spared
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.processes import die_with_parent
@@ -68,7 +68,7 @@ class Found:
     coverage: Coverage
     number: int | None = None
     """of the first schedule that failed"""
-    failure: Failure | None = None
+    failure: CheckFailure | None = None
     scenario: Scenario | None = None
     """the one that failed; None: `Prey.schedule` draws it"""
 
@@ -91,7 +91,7 @@ def run_chunk(
 def run_hunt(
     prey: Prey,
     jobs: int,
-    store: Store,
+    store: ChunkStore,
     tell: Callable[[int], None] = lambda done: None,
     machines: Machines = OURS,
 ) -> Found:
@@ -192,7 +192,7 @@ def _begin_process(parent: int) -> None:
         die_with_parent(parent)
 
 
-def _result(firsts: list[int], store: Store) -> Found:
+def _result(firsts: list[int], store: ChunkStore) -> Found:
     coverage = Coverage()
     for first in firsts:
         chunk = store.done[first]

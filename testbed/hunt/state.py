@@ -20,11 +20,11 @@ from typing import Any
 from testbed.hunt.corpus import Met
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw_fabric import RACK
-from testbed.hunt.judge import Failure
+from testbed.hunt.judge import CheckFailure
 from workloads.errors import ScenarioError
 from workloads.trusted import make_folder, require_trusted, write_file
 
-__all__ = ["GUIDED", "RANDOM", "Arguments", "ChunkResult", "HuntState", "Store"]
+__all__ = ["GUIDED", "RANDOM", "Arguments", "ChunkResult", "ChunkStore", "HuntState"]
 
 RANDOM, GUIDED = "random", "guided"
 """searches"""
@@ -60,12 +60,12 @@ class ChunkResult:
     coverage: Coverage
     failed: int | None = None
     """number of the schedule that failed; nothing behind it was run"""
-    failure: Failure | None = None
+    failure: CheckFailure | None = None
     met: tuple[Met, ...] = ()
     """of a guided hunt: by schedule; the schedule that failed has none"""
 
 
-class Store:
+class ChunkStore:
     """Where chunks go. This one forgets them with the process."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Store:
         self.done[chunk.first] = chunk
 
 
-class HuntState(Store):
+class HuntState(ChunkStore):
     """`code`: the version that hunts (`testbed.runs.codeversion.program_version`). Raises ScenarioError when the
     directory belongs to another hunt, or to something else."""
 
@@ -205,7 +205,7 @@ def _read_chunk(item: Any, names: list[str]) -> tuple[str, ChunkResult]:
     first, count, code = item["first"], item["count"], item.get("code", "")
     if not (isinstance(first, int) and isinstance(count, int) and first >= 0 < count and isinstance(code, str)):
         raise ValueError("first, count or code")
-    failure = Failure(**item["failure"]) if "failure" in item else None
+    failure = CheckFailure(**item["failure"]) if "failure" in item else None
     names += item.get("names", ())
     met = tuple(Met(used, cost, tuple(names[place] for place in places)) for used, cost, places in item.get("met", ()))
     return code, ChunkResult(first, count, Coverage.of_json(item["coverage"]), item.get("failed"), failure, met)

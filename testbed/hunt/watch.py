@@ -12,7 +12,7 @@ from typing import Protocol
 from testbed.worlds.simulated.finishing import FinishingMachine
 from workloads.machine import Buffer, Event
 
-__all__ = ["Tell", "Watch", "Watched"]
+__all__ = ["Tell", "Watch", "WatchedMachine"]
 
 Tell = Callable[[str, str], None]
 """(rule, what broke it)"""
@@ -44,7 +44,7 @@ class Watch(Protocol):
         ...
 
 
-class Watched:
+class WatchedMachine:
     """A Machine that does what `machine` does."""
 
     def __init__(self, machine: FinishingMachine, watch: Watch) -> None:

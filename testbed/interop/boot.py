@@ -13,7 +13,7 @@ from testbed.interop.guestvm import GuestMachine
 from testbed.interop.image.prepare import Image
 from testbed.interop.image.stage import stage_code
 from testbed.interop.protocol import GuestFacts, Mailbox
-from testbed.interop.qemu import QemuWire, Share, qemu_command
+from testbed.interop.qemu import FolderShare, QemuWire, qemu_command
 from testbed.interop.wires import Wires
 from testbed.kernel.cleanup import remove_run
 from testbed.kernel.ledger import Ledger
@@ -64,10 +64,10 @@ def boot_guest(image: Image, devices: int, run_dir: Path, run: str) -> Iterator[
             initrd=image.initrd,
             console=run_dir / "console.log",
             shares=(
-                Share("usr", Path("/usr")),
-                Share("etc", image.etc),
-                Share("code", code),
-                Share("out", out, writable=True),
+                FolderShare("usr", Path("/usr")),
+                FolderShare("etc", image.etc),
+                FolderShare("code", code),
+                FolderShare("out", out, writable=True),
             ),
             wires=wires,
             script=_SCRIPT,

@@ -7,7 +7,7 @@ from typing import Any
 
 from testbed.captures.pcapng import Interface, read_capture
 from testbed.checkers import CheckContext, run_checks, strikes
-from testbed.checkers.frames import MalformedFrame, Role, parse_frame
+from testbed.checkers.frames import FrameRole, MalformedFrame, parse_frame
 from testbed.history.verdict import CheckResult, Verdict, merge_results
 from testbed.interop.casehost import CaseRun
 from testbed.interop.scapy_check import scapy_agrees
@@ -110,7 +110,7 @@ def traffic_of(run: CaseRun) -> Traffic | None:
                 frame = parse_frame(captured.frame)
             except MalformedFrame:
                 continue
-            if frame is not None and frame.role is Role.DATA and frame.connection in ours:
+            if frame is not None and frame.role is FrameRole.DATA and frame.connection in ours:
                 total += 1
                 seen.add((frame.connection, frame.psn))
     return Traffic(total, total - len(seen))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from testbed.captures.pcapng import read_capture
-from testbed.checkers.frames import MalformedFrame, Role, parse_frame
+from testbed.checkers.frames import FrameRole, MalformedFrame, parse_frame
 from testbed.faults.events import FaultStruck
 from testbed.history.verdict import CheckResult, Verdict, merge_results
 from testbed.interop.guest.peer_side import PeerMessage, expected_memory
@@ -66,11 +66,11 @@ def seen_frames(run: PeerRun) -> Counter[tuple[str, str]]:
         if frame is None:
             continue
         seen[end, "wrong_icrc"] += not frame.icrc_valid
-        if frame.role is Role.DATA:
+        if frame.role is FrameRole.DATA:
             seen[end, "data"] += 1
             seen[end, "again"] += (frame.connection, frame.psn) in known
             known.add((frame.connection, frame.psn))
-        elif frame.role is Role.ANSWER:
+        elif frame.role is FrameRole.ANSWER:
             seen[end, _WORDS.get(RELIABLE.answer_kind(frame.syndrome), "nak")] += 1
     return seen
 

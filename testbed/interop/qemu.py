@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["QEMU", "QemuWire", "Share", "qemu_command"]
+__all__ = ["QEMU", "FolderShare", "QemuWire", "qemu_command"]
 
 QEMU = "qemu-system-x86_64"
 _NIC = "csum=off,gso=off,guest_csum=off,guest_tso4=off,guest_tso6=off,guest_ufo=off,host_mtu=4200,rx_queue_size=1024"
@@ -17,7 +17,7 @@ _KERNEL_ARGUMENTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class FolderShare:
     """A host folder that the guest sees by 9p."""
 
     tag: str
@@ -41,7 +41,7 @@ def qemu_command(
     vmlinux: Path,
     initrd: Path,
     console: Path,
-    shares: Sequence[Share],
+    shares: Sequence[FolderShare],
     wires: Sequence[QemuWire],
     script: str,
     memory_mb: int = 768,

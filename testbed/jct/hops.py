@@ -12,7 +12,7 @@ from operator import attrgetter
 
 from switch_nodes.forwarding.classes import ClassQueue
 from testbed.faults.model import RateChange
-from testbed.jct.model import Part, Span
+from testbed.jct.model import JctPart, Span
 from testbed.jct.paused import LinkPauses, during
 from testbed.jct.records import Frame, Seen
 from testbed.scenario.model import Scenario
@@ -52,16 +52,16 @@ class Hop:
     place: int
     """place among `Hops.wires`, and among the frames there"""
 
-    def spans(self) -> tuple[tuple[Part, int], ...]:
+    def spans(self) -> tuple[tuple[JctPart, int], ...]:
         """Backwards from `arrives`: (part, when it began)."""
         if self.taken_as < 0 and self.arrives == self.ends:  # the port of the switch delays a frame before it queues
             waits = self.given + self.delay
-            return (Part.SERIALISATION, self.begins), (Part.QUEUEING, waits), (Part.PROPAGATION, self.given)
+            return (JctPart.SERIALISATION, self.begins), (JctPart.QUEUEING, waits), (JctPart.PROPAGATION, self.given)
         return (
-            (Part.QUEUEING, self.ends + self.delay),  # at a switch that stood still
-            (Part.PROPAGATION, self.ends),
-            (Part.SERIALISATION, self.begins),
-            (Part.QUEUEING, self.given),
+            (JctPart.QUEUEING, self.ends + self.delay),  # at a switch that stood still
+            (JctPart.PROPAGATION, self.ends),
+            (JctPart.SERIALISATION, self.begins),
+            (JctPart.QUEUEING, self.given),
         )
 
 

@@ -13,10 +13,10 @@ from typing import Any
 from testbed.checkers.context import CheckContext
 from testbed.faults.kinds import record_of
 from testbed.faults.model import PacketFault, Pause
-from testbed.jct.model import Part, Span
+from testbed.jct.model import JctPart, Span
 from workloads.events import CollectiveCompleted, CollectiveStarted, DatagramResent, GradientComputed, Retransmission
 
-__all__ = ["Host", "cut", "hosts_of", "pauses_of"]
+__all__ = ["HostSpans", "cut", "hosts_of", "pauses_of"]
 
 _OF_TIMERS = ("timeout", "nack", "rnr")
 """causes of repetitions that are timers of the sender, or of the server that asks"""
@@ -26,7 +26,7 @@ _begin, _end = itemgetter(1), itemgetter(2)
 
 
 @dataclass
-class Host:
+class HostSpans:
     """Spans of one host, each in order of its end."""
 
     timers: list[Span] = field(default_factory=list)
@@ -88,26 +88,26 @@ class Host:
             found.append(last)
         return found
 
-    def rest(self, waited: int, otherwise: Part) -> Part:
+    def rest(self, waited: int, otherwise: JctPart) -> JctPart:
         """What a wait of so many ns without a known cause is."""
         if waited <= self.held_ns:
-            return Part.PROPAGATION
-        return Part.OTHER if self.held_ns or self.is_doubtful else otherwise
+            return JctPart.PROPAGATION
+        return JctPart.OTHER if self.held_ns or self.is_doubtful else otherwise
 
     def computed_at(self, time: int) -> int | None:
         """When the host began to compute what it still computed just before; None: it did not."""
         return min(
-            (since for part, since, _ in self.busy(time - 1, time, timers=False) if part is Part.COMPUTING),
+            (since for part, since, _ in self.busy(time - 1, time, timers=False) if part is JctPart.COMPUTING),
             default=None,
         )
 
 
 def hosts_of(
     context: CheckContext, names: Iterable[str], came: Mapping[str, Sequence[int]], late: int
-) -> dict[str, Host]:
+) -> dict[str, HostSpans]:
     """By name; times since the traffic started. `came`: when frames came to each. `late`: ns by which a Machine may act
     later than its cause."""
-    hosts = {name: Host(paused=pauses_of(context, name)) for name in names}
+    hosts = {name: HostSpans(paused=pauses_of(context, name)) for name in names}
     _know_faults(context, hosts)
     arrivals = {worker.name: worker.workload.arrival_ns for worker in context.plan.workers}
     for record in context.events(Retransmission, DatagramResent):
@@ -117,7 +117,7 @@ def hosts_of(
             if event.waited_ns is None:  # an answer started the timer
                 frames = came.get(record.node, ())
                 since = frames[bisect_left(frames, record.t) - 1] if frames and frames[0] < record.t else since
-            hosts[record.node].timers.append((Part.TIMERS, since, record.t))
+            hosts[record.node].timers.append((JctPart.TIMERS, since, record.t))
     began = defaultdict[str, dict[int, int]](dict)
     for started in context.events(CollectiveStarted):
         began[started.node].setdefault(started.event.iteration, started.t)
@@ -133,7 +133,7 @@ def hosts_of(
             frames = came.get(name, ())
             by_frame = bisect_left(frames, start - late - 1) < bisect_right(frames, start + 1)
             if start > since and not by_frame:
-                host.computing.append((Part.COMPUTING, since, start))
+                host.computing.append((JctPart.COMPUTING, since, start))
     in_stages = {
         worker.name
         for worker in context.plan.workers
@@ -143,14 +143,14 @@ def hosts_of(
         if computed.node in in_stages:
             continue  # its passes wait for results
         event = computed.event
-        hosts[computed.node].computing.append((Part.COMPUTING, event.forward_ns, event.ready_ns))
+        hosts[computed.node].computing.append((JctPart.COMPUTING, event.forward_ns, event.ready_ns))
     for host in hosts.values():
         host.timers.sort(key=_end)
         host.computing.sort(key=_end)
     return hosts
 
 
-def _know_faults(context: CheckContext, hosts: Mapping[str, Host]) -> None:
+def _know_faults(context: CheckContext, hosts: Mapping[str, HostSpans]) -> None:
     scenario = context.plan.scenario
     for link in scenario.topology.links:
         for host in (hosts[name] for name in (link.a, link.b) if name in hosts):
@@ -168,7 +168,7 @@ def _know_faults(context: CheckContext, hosts: Mapping[str, Host]) -> None:
 def pauses_of(context: CheckContext, node: str) -> list[Span]:
     """Windows in which faults let a node stand still."""
     return [
-        (Part.PAUSED, fault.window.start_ns, fault.window.stop_ns)
+        (JctPart.PAUSED, fault.window.start_ns, fault.window.stop_ns)
         for fault in context.plan.scenario.faults
         if isinstance(fault, Pause) and fault.node == node and fault.window.stop_ns is not None
     ]
@@ -191,4 +191,4 @@ def cut(spans: Iterable[Span], over: Iterable[Span]) -> list[Span]:
     return found
 
 
-_CUT = (Part.PAUSED, Part.COMPUTING, Part.TIMERS)
+_CUT = (JctPart.PAUSED, JctPart.COMPUTING, JctPart.TIMERS)

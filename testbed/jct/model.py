@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-__all__ = ["PARTS", "JctParts", "Part", "Span", "total"]
+__all__ = ["PARTS", "JctPart", "JctParts", "Span", "total"]
 
 
-class Part(StrEnum):
+class JctPart(StrEnum):
     """What a job, or one worker, did or waited for."""
 
     COMPUTING = "computing"
@@ -23,9 +23,9 @@ class Part(StrEnum):
     OTHER = "other"
 
 
-PARTS = tuple(Part)
+PARTS = tuple(JctPart)
 
-Span = tuple[Part, int, int]
+Span = tuple[JctPart, int, int]
 """(part, from, until: ns)"""
 
 
@@ -33,15 +33,15 @@ Span = tuple[Part, int, int]
 class JctParts:
     """ns by part, all parts each time. Their sums are the job completion time."""
 
-    path: Mapping[Part, int] = field(default_factory=dict)
+    path: Mapping[JctPart, int] = field(default_factory=dict)
     """On the critical path."""
-    workers: Mapping[str, Mapping[Part, int]] = field(default_factory=dict)
+    workers: Mapping[str, Mapping[JctPart, int]] = field(default_factory=dict)
     """By name, of each worker."""
     unknown: str = ""
     """Why nothing is known; empty: it is known."""
 
 
-def total(spans: Iterable[Span]) -> dict[Part, int]:
+def total(spans: Iterable[Span]) -> dict[JctPart, int]:
     """ns by part."""
     found = dict.fromkeys(PARTS, 0)
     for part, since, until in spans:

@@ -6,7 +6,7 @@ from testbed.checkers.context import CheckContext
 from testbed.history.events import CaptureLost, TrafficStarted
 from testbed.jct.hops import hops_of
 from testbed.jct.hosts import hosts_of, pauses_of
-from testbed.jct.model import JctParts, Part, total
+from testbed.jct.model import JctPart, JctParts, total
 from testbed.jct.paused import link_pauses
 from testbed.jct.records import Unreadable, read
 from testbed.jct.walk import Walk
@@ -45,12 +45,12 @@ def jct_parts(context: CheckContext) -> JctParts:
                 hosts[name].held += held.get((link.name, direction), ())
     walk = Walk(hops, hosts, pauses, late)
     slowest = max(last, key=lambda name: (last[name], name))
-    timelines, workers = Timelines(walk, context.workers), dict[str, dict[Part, int]]()
+    timelines, workers = Timelines(walk, context.workers), dict[str, dict[JctPart, int]]()
     for job in (group for part in context.plan.parts for group in part.groups.values()):
         ended = max(last[worker.name] for worker in job)
         for worker in job:
             parts = total(timelines.of(worker.name, worker.workload.arrival_ns, last[worker.name]))
-            parts[Part.SLOWEST] += ended - last[worker.name]
+            parts[JctPart.SLOWEST] += ended - last[worker.name]
             workers[worker.name] = parts
     return JctParts(total(walk.to_start(slowest, last[slowest])), workers)
 

@@ -9,7 +9,7 @@ from operator import itemgetter
 
 from testbed.checkers.context import CheckContext
 from testbed.history.pfc_events import LinkPaused
-from testbed.jct.model import Part, Span
+from testbed.jct.model import JctPart, Span
 
 __all__ = ["LinkPauses", "during", "link_pauses"]
 
@@ -24,9 +24,9 @@ def link_pauses(context: CheckContext) -> dict[tuple[str, str], list[Span]]:
     for event in sorted((record.event for record in context.events(LinkPaused)), key=lambda each: each.since_ns):
         spans = found[event.link, event.direction]
         if spans and event.since_ns <= spans[-1][2]:
-            spans[-1] = Part.PAUSED, spans[-1][1], max(spans[-1][2], event.until_ns)
+            spans[-1] = JctPart.PAUSED, spans[-1][1], max(spans[-1][2], event.until_ns)
         else:
-            spans.append((Part.PAUSED, event.since_ns, event.until_ns))
+            spans.append((JctPart.PAUSED, event.since_ns, event.until_ns))
     return dict(found)
 
 

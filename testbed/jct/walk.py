@@ -6,8 +6,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 
 from testbed.jct.hops import Hop, Hops
-from testbed.jct.hosts import Host, cut
-from testbed.jct.model import Part, Span
+from testbed.jct.hosts import HostSpans, cut
+from testbed.jct.model import JctPart, Span
 from testbed.jct.paused import during
 
 __all__ = ["Step", "Walk"]
@@ -47,13 +47,13 @@ class Walk:
     """Over one run. A Machine acts when a frame comes, when a timer expires and when its wire is free. In virtual time
     it acts at that very moment, elsewhere somewhat later: the time between is `other`."""
 
-    def __init__(self, hops: Hops, hosts: Mapping[str, Host], pauses: Mapping[str, list[Span]], late: int) -> None:
+    def __init__(self, hops: Hops, hosts: Mapping[str, HostSpans], pauses: Mapping[str, list[Span]], late: int) -> None:
         """`pauses`: of switches. `late`: ns by which a Machine may act later than its cause; 0 in virtual time."""
         self.hops, self.hosts, self._pauses, self._late = hops, hosts, pauses, late
         is_exact = not late
-        self._by_switch = Part.TIMERS if is_exact else Part.OTHER
+        self._by_switch = JctPart.TIMERS if is_exact else JctPart.OTHER
         """part in which a switch waits before it acts without a frame"""
-        self.by_rate = Part.CREDIT if is_exact else Part.OTHER
+        self.by_rate = JctPart.CREDIT if is_exact else JctPart.OTHER
         """part in which a host waits before it sends without a known cause"""
         self._came_at = {name: [hop.arrives for hop in found] for name, found in hops.came.items()}
         self._sent_at = {name: [hop.begins for hop in found] for name, found in hops.sent.items()}
@@ -69,13 +69,13 @@ class Walk:
                 part, since, until = step.span[0], max(0, step.span[1]), min(step.span[2], cursor)
                 if since < until:
                     if until < cursor - _ROUNDING:
-                        yield Part.OTHER, until, cursor
+                        yield JctPart.OTHER, until, cursor
                         cursor = until
                     yield part, since, cursor
                     cursor = since
             if cursor <= 0:
                 return
-        yield Part.OTHER, 0, cursor
+        yield JctPart.OTHER, 0, cursor
 
     def back(self, node: str, time: int, sent: Hop | None) -> Iterator[Step]:
         """`sent`: the frame that the node gave then; None: a host did something else, as to complete. The walk never
@@ -100,7 +100,7 @@ class Walk:
                 yield from self.over(hop)
                 node, time = hop.source, min(time, hop.given)
             else:
-                yield Step(node, hop.begins, (Part.SERIALISATION, hop.begins, hop.ends))
+                yield Step(node, hop.begins, (JctPart.SERIALISATION, hop.begins, hop.ends))
                 time = min(time, hop.begins)
             sent = hop
             if time < before:
@@ -118,7 +118,7 @@ class Walk:
         for part, since in hop.spans():
             if since < until:
                 pauses: list[Span] = []
-                if part is Part.QUEUEING:
+                if part is JctPart.QUEUEING:
                     pauses = [
                         *self._pauses.get(hop.target, ()),
                         *during(self.hops.paused.get(hop.wire, ()), since, until),
@@ -174,12 +174,12 @@ class Walk:
         if wire_time >= time - slack - self._late and own_time < time - slack:
             arrival_time = -1  # what came while the wire was still busy can hardly be the cause
         latest = max(own_time, arrival_time, wire_time)
-        rest = host.rest(time - latest, Part.OTHER if sent is None else self.by_rate)
+        rest = host.rest(time - latest, JctPart.OTHER if sent is None else self.by_rate)
         steps = list[Step]()
         if latest < time - _ROUNDING:
             began = host.computed_at(time) if latest < time - slack - self._late else None
             if began is not None and began > 0:
-                spans = cut([(Part.COMPUTING, began, time)], host.paused)
+                spans = cut([(JctPart.COMPUTING, began, time)], host.paused)
                 return _Cause([Step(node, span[1], span) for span in reversed(spans)], began)
             over = host.busy(latest, time, timers=False)
             if sent is not None:
@@ -191,7 +191,7 @@ class Walk:
         if own is not None and own_time == latest:
             part, since, _ = own
             steps.append(Step(node, since, (part, since, own_time)))
-            return _Cause(steps, since, None, part is Part.TIMERS)
+            return _Cause(steps, since, None, part is JctPart.TIMERS)
         return _Cause(steps, latest, wire if wire_time == latest else arrival)
 
     def _on_wire(self, node: str, time: int) -> Hop | None:

@@ -9,15 +9,15 @@ from operator import attrgetter, itemgetter
 
 from testbed.jct.hops import Hop
 from testbed.jct.hosts import cut
-from testbed.jct.model import Part, Span
+from testbed.jct.model import JctPart, Span
 from testbed.jct.paused import during
 from testbed.jct.walk import Walk
 
 __all__ = ["Timelines"]
 
 _begin = itemgetter(1)
-_SERIALISATION = Part.SERIALISATION
-_IN_FLIGHT = (Part.SERIALISATION, Part.PROPAGATION, Part.QUEUEING)
+_SERIALISATION = JctPart.SERIALISATION
+_IN_FLIGHT = (JctPart.SERIALISATION, JctPart.PROPAGATION, JctPart.QUEUEING)
 
 
 class _Back:
@@ -57,7 +57,7 @@ class Timelines:
                 busy_from = begins
             cursor = max(cursor, ends)
         found.append((_SERIALISATION, busy_from, cursor))
-        rest = self._walk.hosts[worker].rest(until - cursor, Part.OTHER)
+        rest = self._walk.hosts[worker].rest(until - cursor, JctPart.OTHER)
         return found + self._covered(worker, [(rest, cursor, until)])
 
     def _gap(self, worker: str, since: int, until: int, ended_by: Hop) -> list[Span]:
@@ -85,18 +85,18 @@ class Timelines:
             began = max(since, back.met_at)  # before `since`: only the way back is left
             lay_from = min(max(since, lay_from), began)
             flight = [*_within(back.spans, began, until), *_within(ahead, since, lay_from)]
-            spans = _filled([*flight, (Part.SLOWEST, lay_from, began)], since, until)
+            spans = _filled([*flight, (JctPart.SLOWEST, lay_from, began)], since, until)
             return spans if lay_at in self._workers else self._named(worker, spans, until)
         if back.host in self._workers:
             began = min(max(since, back.left_at), until)
-            return _filled([(Part.SLOWEST, since, began), *_within(back.spans, began, until)], since, until)
+            return _filled([(JctPart.SLOWEST, since, began), *_within(back.spans, began, until)], since, until)
         return _filled(back.spans, since, until)
 
     def _named(self, worker: str, spans: list[Span], until: int) -> list[Span]:
         """A flight is a wait for credit while the worker has more to send in this iteration."""
         if not self._has_more(worker, until):
             return spans
-        return [(Part.CREDIT if part in _IN_FLIGHT else part, begin, end) for part, begin, end in spans]
+        return [(JctPart.CREDIT if part in _IN_FLIGHT else part, begin, end) for part, begin, end in spans]
 
     def _has_more(self, worker: str, time: int) -> bool:
         completed = self._walk.hosts[worker].completed
@@ -119,7 +119,7 @@ class Timelines:
             if following is None or following.content != hop.content:  # it waits there, or was summed
                 return spans, hop.arrives, hop.target
             if following.given > hop.arrives:
-                spans.append((Part.OTHER, hop.arrives, following.given))
+                spans.append((JctPart.OTHER, hop.arrives, following.given))
             hop = following
 
     def _back(self, worker: str, since: int, ended_by: Hop, lay_at: str) -> _Back:
@@ -129,7 +129,7 @@ class Timelines:
             if step.span is not None and step.span[2] > since:
                 part, begin, end = step.span
                 is_theirs = step.node in self._walk.hosts and step.node != worker and part not in _IN_FLIGHT
-                found.spans.append((Part.SLOWEST if is_theirs else part, begin, end))
+                found.spans.append((JctPart.SLOWEST if is_theirs else part, begin, end))
             if step.sent is not None and step.node == worker:
                 found.is_own = step.time <= since + step.sent.slack
                 break
@@ -151,8 +151,8 @@ def _filled(spans: Sequence[Span], since: int, until: int) -> list[Span]:
     found, cursor = list[Span](), since
     for part, begin, end in sorted(_within(spans, since, until), key=_begin):
         if begin > cursor:
-            found.append((Part.OTHER, cursor, begin))
+            found.append((JctPart.OTHER, cursor, begin))
         if end > cursor:
             found.append((part, max(begin, cursor), end))
             cursor = end
-    return [*found, (Part.OTHER, cursor, until)] if cursor < until else found
+    return [*found, (JctPart.OTHER, cursor, until)] if cursor < until else found

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from testbed.lab.model import Card, Host, Interface, Inventory, KeyReference, Power, Tunnel
+from testbed.lab.model import Card, Host, Inventory, KeyReference, LabInterface, Power, Tunnel
 from testbed.lab.schema import (
     CARD_PORT,
     CardKeys,
@@ -177,14 +177,14 @@ class _Build:
         file = None if keys.file is None else self._path(keys.file)
         return KeyReference(keys.agent, file, keys.env, keys.passphrase_env)
 
-    def _interfaces(self, path: KeyPath, value: object) -> tuple[Interface, ...]:
+    def _interfaces(self, path: KeyPath, value: object) -> tuple[LabInterface, ...]:
         if value is None:
             return ()
         found = []
         for label, item in (validate_mapping(self.problems, path, value, "interfaces") or {}).items():
             keys = validate_section(self.problems, (*path, label), item, InterfaceKeys, f"interface {label}")
             if self._good_name((*path, label), label) and keys is not None:
-                found.append(Interface(label, keys.device, keys.mtu, keys.rdma, keys.switch_port))
+                found.append(LabInterface(label, keys.device, keys.mtu, keys.rdma, keys.switch_port))
         return tuple(found)
 
     def _power(self, path: KeyPath, value: object) -> Power | None:

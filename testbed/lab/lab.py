@@ -11,16 +11,16 @@ from typing import Any
 from testbed.history.lab_events import LabStep
 from testbed.lab.client import AgentClient
 from testbed.lab.model import Host, Inventory
-from testbed.lab.owner import Owner
+from testbed.lab.owner import LabOwner
 from testbed.lab.parallel import TaskOutcome, everywhere
 from testbed.lab.ssh import Shell, open_shell
 
-__all__ = ["Done", "Lab", "Tell"]
+__all__ = ["Lab", "StepDone", "Tell"]
 
 Tell = Callable[[LabStep], None]
 
 
-class Done:
+class StepDone:
     """What a step on one host brought: a value for programs, a line for people, and whether it changed anything."""
 
     def __init__(self, value: Any, detail: str = "", *, changed: bool = True) -> None:
@@ -32,7 +32,7 @@ class Lab:
 
     def __init__(self, inventory: Inventory, tell: Tell, *, state: Path | None = None) -> None:
         self.inventory, self._tell = inventory, tell
-        self.owner = Owner(inventory.name, state)
+        self.owner = LabOwner(inventory.name, state)
         self._shells: dict[str, Shell] = {}
         self._agents: dict[str, AgentClient] = {}
         self._lock = threading.Lock()
@@ -74,7 +74,9 @@ class Lab:
         if shell is not None:
             shell.close()
 
-    def attempt(self, step: str, act: Callable[[Host], Done], hosts: Iterable[Host]) -> list[TaskOutcome[Host, Done]]:
+    def attempt(
+        self, step: str, act: Callable[[Host], StepDone], hosts: Iterable[Host]
+    ) -> list[TaskOutcome[Host, StepDone]]:
         """On all hosts at once; results are reported as they come; no failure raises."""
         outcomes = []
         for outcome in everywhere(act, hosts, name=lambda host: host.name):

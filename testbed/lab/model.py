@@ -9,7 +9,7 @@ from pathlib import Path
 from testbed.reading.problems import closest
 from workloads.errors import ScenarioError
 
-__all__ = ["Card", "Host", "Interface", "Inventory", "KeyReference", "Power", "Tunnel"]
+__all__ = ["Card", "Host", "Inventory", "KeyReference", "LabInterface", "Power", "Tunnel"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class KeyReference:
 
 
 @dataclass(frozen=True, slots=True)
-class Interface:
+class LabInterface:
     label: str
     """name as this file calls it: `data`"""
     device: str
@@ -66,7 +66,7 @@ class Host:
     """pip: `deploy` installs requirements.txt; host: `python` has them already"""
     pip_options: tuple[str, ...] = ()
     """arguments of `pip install` there, as `--index-url` or `--find-links`"""
-    interfaces: tuple[Interface, ...] = ()
+    interfaces: tuple[LabInterface, ...] = ()
     power: Power | None = None
     connect_timeout_s: float = 5.0
     command_timeout_s: float = 60.0
@@ -76,7 +76,7 @@ class Host:
         """of its agent"""
         return f"{self.base}/agent.sock"
 
-    def interface(self, label: str) -> Interface:
+    def interface(self, label: str) -> LabInterface:
         """Raises ScenarioError."""
         for interface in self.interfaces:
             if interface.label == label:

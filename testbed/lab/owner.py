@@ -21,7 +21,7 @@ from pathlib import Path
 from workloads.errors import HostCapabilityError, LabError
 from workloads.trusted import open_private
 
-__all__ = ["Owner", "state_folder"]
+__all__ = ["LabOwner", "state_folder"]
 
 _SECRET_BYTES = 32
 
@@ -32,7 +32,7 @@ def state_folder() -> Path:
     return (Path(base) if base else Path.home() / ".local" / "state") / "ina-testbed"
 
 
-class Owner:
+class LabOwner:
     def __init__(self, lab: str, folder: Path | None = None) -> None:
         """Raises HostCapabilityError when the secret can be neither read nor made."""
         self.lab = lab

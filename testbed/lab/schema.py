@@ -9,7 +9,7 @@ from pydantic import Field
 
 from testbed.reading.fields import BoolKey, DurationKey, WordKey, choice, refuse, whole
 from testbed.reading.keytypes import Plain
-from testbed.reading.validate import Section
+from testbed.reading.validate import InventorySection
 
 __all__ = ["CARD_PORT", "CardKeys", "HostKeys", "InterfaceKeys", "InventoryKeys", "KeyKeys", "PowerKeys", "TunnelKeys"]
 
@@ -69,7 +69,7 @@ TransportKey: TypeAlias = Annotated[
 ]
 
 
-class InventoryKeys(Section):
+class InventoryKeys(InventorySection):
     """Top level. The sections are checked one by one, so that all problems of a file are found."""
 
     name: WordKey
@@ -81,7 +81,7 @@ class InventoryKeys(Section):
     dilation: Annotated[int, whole(1, 1000)] = 1
 
 
-class HostKeys(Section):
+class HostKeys(InventorySection):
     """`hosts.NAME`; `defaults` holds the same keys, except the address."""
 
     address: Address
@@ -103,7 +103,7 @@ class HostKeys(Section):
     command_timeout: DurationKey = 60_000_000_000
 
 
-class KeyKeys(Section):
+class KeyKeys(InventorySection):
     """Exactly one of agent, file, env."""
 
     agent: BoolKey = False
@@ -112,19 +112,19 @@ class KeyKeys(Section):
     passphrase_env: Variable | None = None
 
 
-class InterfaceKeys(Section):
+class InterfaceKeys(InventorySection):
     device: Device
     mtu: Annotated[int, whole(256, 65_535, " (bytes of the largest IP packet)")] = 1500
     rdma: RdmaDevice | None = None
     switch_port: SwitchPort | None = None
 
 
-class PowerKeys(Section):
+class PowerKeys(InventorySection):
     cycle: Annotated[tuple[str, ...], _words("not a command", "a list of arguments, as [pdu, cycle, '3']")]
     status: Annotated[tuple[str, ...], _words("not a command", "a list of arguments, as [pdu, status, '3']")] = ()
 
 
-class CardKeys(Section):
+class CardKeys(InventorySection):
     host: WordKey
     transport: TransportKey
     ports: Annotated[tuple[str, ...], _words("not a list of ports", f"a list; each {CARD_PORT}", 0)] = ()
@@ -135,7 +135,7 @@ class CardKeys(Section):
     program_timeout: DurationKey = 60_000_000_000
 
 
-class TunnelKeys(Section):
+class TunnelKeys(InventorySection):
     """`cards.NAME.tunnel`: VXLAN to its data ports."""
 
     address: Annotated[str, _form(r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}", "not an IPv4 address", "as 10.0.0.9")]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from testbed.cli.parsing import Parser, full_parser
-from testbed.cli.values import Quantity
+from testbed.cli.values import ReadQuantity
 from testbed.manual.tables import code, named_pages, table
 
 __all__ = ["all_commands"]
@@ -101,6 +101,6 @@ def _default(action: argparse.Action) -> str:
     default = action.default
     if action.nargs == 0 or default in (None, False, argparse.SUPPRESS, [], ()):
         return ""
-    if isinstance(action.type, Quantity) and isinstance(default, int):
+    if isinstance(action.type, ReadQuantity) and isinstance(default, int):
         return code(action.type.show(default))
     return code(f"{default:,}" if isinstance(default, int) else default)

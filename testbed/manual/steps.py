@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.lab.drivers import CardDriver, HostDriver
+from testbed.lab.drivers import HostDriver, LabCardDriver
 from testbed.manual.tables import table
 
 __all__ = ["lab_steps"]
@@ -15,7 +15,7 @@ def lab_steps() -> str:
             kind, f"`{step.name}`", step.does, ", ".join(step.needs),
             f"{step.undone_by}{f', or with {step.undone_with}' if step.undone_with else ''}",
         )
-        for kind, driver in (("host", HostDriver), ("card", CardDriver))
+        for kind, driver in (("host", HostDriver), ("card", LabCardDriver))
         for step in driver.steps.values()
     ]  # fmt: skip
     return table(("of a", "step", "does", "needs", "undone by"), rows)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from testbed import __version__
-from testbed.perf.request import Request
+from testbed.perf.request import PerfRequest
 from testbed.perf.rows import BandwidthRow, MeasuredBandwidth, Times
 from testbed.perf.table import average_busbw, program_of, redop_and_root, wrong_halves
 from testbed.scenario import Scenario
@@ -18,7 +18,7 @@ _VERSION = 3
 
 
 def perf_json(
-    request: Request, scenario: Scenario, tables: Mapping[str, Sequence[BandwidthRow]], *, args: Sequence[str],
+    request: PerfRequest, scenario: Scenario, tables: Mapping[str, Sequence[BandwidthRow]], *, args: Sequence[str],
     began: str, ended: str,
 ) -> str:  # fmt: skip
     """Of the tables by protocol. `began`, `ended`: times as text."""
@@ -64,7 +64,7 @@ def _footers(rows: Sequence[BandwidthRow]) -> dict[str, Any]:
     }
 
 
-def _result(request: Request, row: BandwidthRow) -> dict[str, Any]:
+def _result(request: PerfRequest, row: BandwidthRow) -> dict[str, Any]:
     redop, root = redop_and_root(request)
     result: dict[str, Any] = {
         "size": row.size, "count": row.count, "type": request.dtype, "redop": redop, "root": str(root),

@@ -20,7 +20,7 @@ __all__ = [
     "DTYPES",
     "OPS",
     "Half",
-    "Request",
+    "PerfRequest",
     "require_collective",
     "resolved",
     "sweep_of",
@@ -60,7 +60,7 @@ class Half:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class PerfRequest:
     scenario: str
     sizes: tuple[int, ...]
     """bytes, in ascending order"""
@@ -112,7 +112,7 @@ def require_collective(name: str) -> None:
     )  # fmt: skip
 
 
-def resolved(request: Request) -> tuple[Request, Scenario]:
+def resolved(request: PerfRequest) -> tuple[PerfRequest, Scenario]:
     """The request with its protocols, and the scenario that its runs change. Raises ScenarioError where they cannot be
     made."""
     request = replace(request, collective=_name_of_nccl(request.collective))
@@ -153,17 +153,17 @@ def _name_of_nccl(name: str) -> str:
     return next((nccl for nccl, operation in _ALL_TO_ALL.items() if operation == name), name)
 
 
-def _runs(protocol: KnownProtocol, request: Request) -> bool:
+def _runs(protocol: KnownProtocol, request: PerfRequest) -> bool:
     summing = protocol.result().is_sum or not request.operation.sums
     return summing and COLLECTIVES[request.collective] in protocol.operations()
 
 
-def takes_in_place(request: Request, protocol: str) -> bool:
+def takes_in_place(request: PerfRequest, protocol: str) -> bool:
     """Whether there is an in-place half."""
     return request.collective == ALL_REDUCE and KeyGroup.IN_PLACE in protocol_of(protocol).optional_keys()
 
 
-def halves_of(request: Request) -> Iterator[Half]:
+def halves_of(request: PerfRequest) -> Iterator[Half]:
     """The halves that can be measured, in the order of the tables."""
     for protocol in request.protocols:
         for size in request.sizes:
@@ -172,7 +172,7 @@ def halves_of(request: Request) -> Iterator[Half]:
                 yield Half(protocol, size, in_place=True)
 
 
-def sweep_of(request: Request, scenario: Scenario) -> ScenarioSweep:
+def sweep_of(request: PerfRequest, scenario: Scenario) -> ScenarioSweep:
     """Of what `resolved` gave. The longest runs come first, so that the last ones are short."""
     halves = sorted(halves_of(request), key=lambda half: -half.size)
     return ScenarioSweep(
@@ -189,7 +189,7 @@ def sweep_of(request: Request, scenario: Scenario) -> ScenarioSweep:
     )
 
 
-def _variant(request: Request, scenario: Scenario, half: Half) -> Variant:
+def _variant(request: PerfRequest, scenario: Scenario, half: Half) -> Variant:
     path_mtu = request.path_mtu(scenario, half.protocol)
     changes = {
         "job.size": half.size,

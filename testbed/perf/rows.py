@@ -9,7 +9,7 @@ from typing import Any
 
 from testbed.comparison.figures import Figure
 from testbed.figures.percentiles import nearest_rank
-from testbed.perf.request import COLLECTIVES, Half, Request, takes_in_place
+from testbed.perf.request import COLLECTIVES, Half, PerfRequest, takes_in_place
 from testbed.reading.yamlfile import read_text
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.scenario_model import Outcome
@@ -91,7 +91,7 @@ class BandwidthRow:
         return None if algbw is None else algbw * OPERATIONS[COLLECTIVES[self.collective]].bus_factor(self.ranks)
 
 
-def rows_of(request: Request, finished: FinishedScenarios) -> Iterator[BandwidthRow]:
+def rows_of(request: PerfRequest, finished: FinishedScenarios) -> Iterator[BandwidthRow]:
     """In the order of the tables."""
     by_label = {str(point.values["variant"]): index for index, point in enumerate(finished.points)}
     for protocol in request.protocols:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from testbed import __version__
-from testbed.perf.request import Request
+from testbed.perf.request import PerfRequest
 from testbed.perf.rows import BandwidthRow, MeasuredBandwidth
 from testbed.reading.units import format_rate
 from testbed.scenario import Scenario
@@ -23,7 +23,7 @@ _LATENCY = "  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}"
 
 
 def table_lines(
-    request: Request, scenario: Scenario, protocol: str, rows: Sequence[BandwidthRow], *, latency: bool
+    request: PerfRequest, scenario: Scenario, protocol: str, rows: Sequence[BandwidthRow], *, latency: bool
 ) -> Iterator[str]:
     """Of one protocol. `latency`: with the percentiles of its iterations."""
     yield from _head(request, scenario, protocol, rows)
@@ -41,13 +41,13 @@ def table_lines(
     yield from _remarks(rows)
 
 
-def redop_and_root(request: Request) -> tuple[str, int]:
+def redop_and_root(request: PerfRequest) -> tuple[str, int]:
     """As nccl-tests writes them: `none` where nothing is summed, and -1 where there is no root."""
     operation = request.operation
     return request.op if operation.sums else "none", request.root or 0 if operation.has_root else -1
 
 
-def program_of(request: Request) -> str:
+def program_of(request: PerfRequest) -> str:
     """Its name among nccl-tests."""
     return f"{request.collective}_perf"
 
@@ -69,7 +69,7 @@ def _number(value: float, width: int) -> str:
     return next((text for text in texts if len(text) <= width), f"{value:.0f}")
 
 
-def _head(request: Request, scenario: Scenario, protocol: str, rows: Sequence[BandwidthRow]) -> Iterator[str]:
+def _head(request: PerfRequest, scenario: Scenario, protocol: str, rows: Sequence[BandwidthRow]) -> Iterator[str]:
     sizes, step = request.sizes, f"{request.factor}(factor)" if request.factor else f"{request.step}(bytes)"
     counts = {size: request.counts(size, scenario.world) for size in sizes}
     measured, warmup = max(counts.values())

@@ -22,7 +22,7 @@ from testbed.scenario import names
 from topologies import format_mac
 from workloads.atp import AtpConfig
 from workloads.atp.priority import PRIORITIES
-from workloads.codec import NOTHING, Codec, Misfit, Problem
+from workloads.codec import NOTHING, Codec, CodecProblem, Misfit
 from workloads.config import CHANNEL, PHASE_KINDS, ArithmeticSpec, CollectiveConfig, QpConfig, WorkloadConfig
 from workloads.datagrams.problems import ConfigProblem
 from workloads.errors import ScenarioError
@@ -144,13 +144,13 @@ def _read_bytes(data: object, name: str) -> bytes:
     if name.endswith(_OF_MACS):
         if isinstance(data, str) and _MAC.match(data):
             return bytes.fromhex(data.replace(":", ""))
-        raise Misfit(Problem((), "no MAC", data, "a MAC as 02:49:4e:41:00:01"))
+        raise Misfit(CodecProblem((), "no MAC", data, "a MAC as 02:49:4e:41:00:01"))
     try:
         if isinstance(data, str):
             return ipaddress.ip_address(data).packed
     except ValueError:
         pass
-    raise Misfit(Problem((), "no IP address", data, "an IP address as 10.77.0.2"))
+    raise Misfit(CodecProblem((), "no IP address", data, "an IP address as 10.77.0.2"))
 
 
 def _write_bytes(value: bytes) -> str:

@@ -10,19 +10,19 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from testbed.reading.problems import KeyPath, Problems, closest, show
 
-__all__ = ["Section", "key_names", "validate_mapping", "validate_section"]
+__all__ = ["InventorySection", "key_names", "validate_mapping", "validate_section"]
 
 
-class Section(BaseModel):
+class InventorySection(BaseModel):
     """A mapping of an inventory file: unknown keys are refused, nothing is converted silently."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
 
 
-_S = TypeVar("_S", bound=Section)
+_S = TypeVar("_S", bound=InventorySection)
 
 
-def key_names(model: type[Section]) -> list[str]:
+def key_names(model: type[InventorySection]) -> list[str]:
     """As they stand in a file, in the order of the documentation."""
     return [field.alias or name for name, field in model.model_fields.items()]
 
@@ -55,7 +55,7 @@ def _tell(
     problems: Problems,
     path: KeyPath,
     data: dict[str, Any],
-    model: type[Section],
+    model: type[InventorySection],
     skip: set[str],
     error: ValidationError,
 ) -> None:
@@ -77,7 +77,7 @@ def _tell(
             problems.add(here, problem, found=found, allowed=more.get("allowed"), hint=more.get("hint"))
 
 
-def _allowed(model: type[Section], key: str) -> str | None:
+def _allowed(model: type[InventorySection], key: str) -> str | None:
     """What a key may hold, in the words of its own check, or of its field where it is checked later."""
     try:
         model.model_validate({key: None})

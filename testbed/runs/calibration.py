@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from switch_nodes.events import PlaneStatistics
-from testbed.estimate.dilation import Calibration
+from testbed.estimate.dilation import CpuCalibration
 from testbed.history import Record, of_kind
 from testbed.kernel.ledger import require_trusted_state, state_dir
 from testbed.kernel.scratch import scratch
@@ -22,7 +22,7 @@ from testbed.worlds.emulated import EmulatedWorld
 from topologies import LinkShape, rack
 from workloads.trusted import write_file
 
-__all__ = ["CALIBRATION_NAME", "Kept", "calibrate", "keep_calibration", "kept_calibration", "machine_name"]
+__all__ = ["CALIBRATION_NAME", "KeptCalibration", "calibrate", "keep_calibration", "kept_calibration", "machine_name"]
 
 CALIBRATION_NAME = "calibration.json"
 _SCHEMA = 1
@@ -36,7 +36,7 @@ _SECONDS = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptCalibration:
     """A calibration, with the machine that it is valid for."""
 
     machine: str
@@ -46,9 +46,9 @@ class Kept:
     alone_ns: dict[str, float]
 
     @property
-    def calibration(self) -> Calibration:
+    def calibration(self) -> CpuCalibration:
         dense = {role: {int(size): cost for size, cost in costs.items()} for role, costs in self.dense_ns.items()}
-        return Calibration(dense, self.alone_ns)
+        return CpuCalibration(dense, self.alone_ns)
 
 
 def machine_name() -> str:
@@ -62,14 +62,14 @@ def machine_name() -> str:
     return f"{len(os.sched_getaffinity(0))} x {model}, Linux {os.uname().release}"
 
 
-def kept_calibration(folder: Path | None = None) -> Kept | None:
+def kept_calibration(folder: Path | None = None) -> KeptCalibration | None:
     """None: there is none for this machine. `folder`: where it is kept (default: the state folder)."""
     path = (folder or state_dir()) / CALIBRATION_NAME
     try:
         document: Any = json.loads(path.read_text(encoding="utf-8"))
         if document.pop("schema") != _SCHEMA:
             return None
-        kept = Kept(**document)
+        kept = KeptCalibration(**document)
         sizes = [int(size) for role in _ROLES for size in kept.dense_ns[role]]
         costs = [float(cost) for role in _ROLES for cost in (*kept.dense_ns[role].values(), kept.alone_ns[role])]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -78,7 +78,7 @@ def kept_calibration(folder: Path | None = None) -> Kept | None:
     return kept if good else None
 
 
-def keep_calibration(kept: Kept, folder: Path | None = None) -> Path:
+def keep_calibration(kept: KeptCalibration, folder: Path | None = None) -> Path:
     """Where it is kept. Raises HostCapabilityError for a state folder that others can change, OSError."""
     folder = folder or state_dir()
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ def keep_calibration(kept: Kept, folder: Path | None = None) -> Path:
     return path
 
 
-def calibrate(tell: Callable[[str], None] = lambda text: None) -> Kept:
+def calibrate(tell: Callable[[str], None] = lambda text: None) -> KeptCalibration:
     """Takes about ten seconds, as root. Raises as `EmulatedWorld.run`."""
     dense: dict[str, dict[str, float]] = {role: {} for role in _ROLES}
     for size, rate_bps in _DENSE.items():
@@ -97,7 +97,7 @@ def calibrate(tell: Callable[[str], None] = lambda text: None) -> Kept:
             dense[role][str(size)] = round(cost, 1)
     tell("packets that come alone")
     alone = {role: round(cost, 1) for role, cost in _costs(_scenario(*_ALONE)).items()}
-    return Kept(machine_name(), time.strftime("%Y-%m-%d %H:%M", time.gmtime()), dense, alone)
+    return KeptCalibration(machine_name(), time.strftime("%Y-%m-%d %H:%M", time.gmtime()), dense, alone)
 
 
 def _scenario(payload_bytes: int, rate_bps: int) -> Scenario:

@@ -27,11 +27,11 @@ from workloads.errors import ScenarioError
 from workloads.events import CollectiveCompleted
 from workloads.rc.words import is_request
 
-__all__ = ["Comparison", "Recorded", "compare", "read_run", "replay", "why_bytes_depend_on_time"]
+__all__ = ["Recorded", "ReplayComparison", "compare", "read_run", "replay", "why_bytes_depend_on_time"]
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ReplayComparison:
     """What must be equal in every world: results, verdict, and the faults that hit each first transmission of data
     whose bytes do not depend on time.
 
@@ -101,14 +101,14 @@ def _is_of_code(override: str, overrides: Sequence[str]) -> bool:
 
 def replay(
     before: Recorded, out: Path | None = None, observer: Observer | None = None, realised: World | None = None
-) -> Comparison:
+) -> ReplayComparison:
     """`realised`: the world, where its name does not say all. Raises as `run_scenario`."""
     result = run_scenario(before.scenario, out, observer=observer, world=realised)
     same = before.scenario.world if before.scenario.world == before.world else ""
     return compare(before.verdict, before.history.records, result, same, before.history.cut)
 
 
-def compare(verdict: str, history: list[Record], result: RunResult, world: str, cut: str = "") -> Comparison:
+def compare(verdict: str, history: list[Record], result: RunResult, world: str, cut: str = "") -> ReplayComparison:
     """`verdict`, `history`: of the run before; `cut`: where that history ends too early. `world`: of both runs; empty
     when they are of two."""
     differences = [f"{cut} (of the run before)"] if cut else []
@@ -134,7 +134,7 @@ def compare(verdict: str, history: list[Record], result: RunResult, world: str, 
     if world == "simulated":
         compared.append(f"{len(history)} records of history")
         differences += _first_difference(history, fresh)
-    return Comparison(result, tuple(differences), tuple(compared))
+    return ReplayComparison(result, tuple(differences), tuple(compared))
 
 
 def _digests(history: Iterable[Record]) -> dict[tuple[str, int], str]:

@@ -30,7 +30,6 @@ from testbed.report.reference import REFERENCE, reference_text
 from testbed.runs.about import about
 from testbed.runs.attempts import (
     MOST_ATTEMPTS,
-    Say,
     choose_for_machine,
     exact_factor,
     is_settled,
@@ -40,6 +39,7 @@ from testbed.runs.attempts import (
 )
 from testbed.runs.codeversion import versions_of
 from testbed.runs.kepthistory import load_history
+from testbed.runs.options import RunOptions
 from testbed.runs.twin import has_twin, make_twin
 from testbed.scenario import dump_scenario
 from testbed.scenario.model import Scenario
@@ -52,33 +52,11 @@ from testbed.worlds.base import World
 from workloads.errors import ScenarioError
 from workloads.trusted import make_folder, require_trusted, write_file
 
-__all__ = [
-    "Observer",
-    "RunOptions",
-    "RunResult",
-    "create_world",
-    "judge_scenario",
-    "run_scenario",
-    "world_names",
-]
+__all__ = ["Observer", "RunResult", "create_world", "judge_scenario", "run_scenario", "world_names"]
 
 _HOLD_S = 0.5
 Observer = Callable[[Plan], Callable[[Record], None]]
 """Given the plan, what wants to hear each record as it comes."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How a run is compared, judged and limited."""
-
-    twin: bool = True
-    """an emulated run is compared with the reference run, the same plan in virtual time"""
-    say: Say = lambda text: None
-    """hears what goes on around the run: calibration, attempts, the reference run"""
-    checks: Sequence[str] = ()
-    """checkers of the user's own, each `path.py:function`"""
-    real_limit_s: float | None = None
-    """a simulated run ends after so much real time, with verdict unknown; None: it has no such limit"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.trains import PLAIN, Pipe
 from workloads.costs import Machines
 
-__all__ = ["MACHINE_MESSAGES", "Window", "machine_message_level", "ring_steps"]
+__all__ = ["MACHINE_MESSAGES", "MessageWindow", "machine_message_level", "ring_steps"]
 
 Seconds = NDArray[np.float64]
 
@@ -31,7 +31,7 @@ _FEW_RANKS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class MessageWindow:
     """Of each ring of PN."""
 
     messages: int = 2
@@ -41,11 +41,15 @@ class Window:
 
 
 def machine_message_level(
-    algorithm: str, machines: Machines, size_bytes: int, window: Window | None = None, representatives: int | None = 1
+    algorithm: str,
+    machines: Machines,
+    size_bytes: int,
+    window: MessageWindow | None = None,
+    representatives: int | None = 1,
 ) -> ScaleOutcome:
     """`algorithm` is FR, TA or PN; the window is that of PN."""
     shown = machines.machines if representatives is None else min(representatives, machines.machines)
-    return MACHINE_MESSAGES[algorithm](machines, float(size_bytes), shown, window or Window())
+    return MACHINE_MESSAGES[algorithm](machines, float(size_bytes), shown, window or MessageWindow())
 
 
 def ring_steps(
@@ -79,7 +83,7 @@ def _few_steps(ready: Seconds, steps: int, work: Seconds, latency: Seconds) -> S
     return np.array(came)
 
 
-def _flat_ring(place: Machines, size: float, shown: int, window: Window) -> ScaleOutcome:
+def _flat_ring(place: Machines, size: float, shown: int, window: MessageWindow) -> ScaleOutcome:
     n, ranks = place.per_machine, shown * place.per_machine
     per_byte = np.full(ranks, 8 / place.intra_bps)
     per_byte[n - 1 :: n] = 8 / place.inter_bps
@@ -88,7 +92,7 @@ def _flat_ring(place: Machines, size: float, shown: int, window: Window) -> Scal
     return ScaleOutcome(float(done.max()), steps * place.gpus * _packets(chunk), steps * ranks, steps * chunk)
 
 
-def _tencent(place: Machines, size: float, shown: int, window: Window) -> ScaleOutcome:
+def _tencent(place: Machines, size: float, shown: int, window: MessageWindow) -> ScaleOutcome:
     n, count = place.per_machine, place.machines
     train = PLAIN.train(int(size))
 
@@ -105,7 +109,7 @@ def _tencent(place: Machines, size: float, shown: int, window: Window) -> ScaleO
     return ScaleOutcome(float(done.max()) + chain(), hops, steps * shown + 2 * n, steps * share + size)
 
 
-def _parallel_netreduce(place: Machines, size: float, shown: int, window: Window) -> ScaleOutcome:
+def _parallel_netreduce(place: Machines, size: float, shown: int, window: MessageWindow) -> ScaleOutcome:
     n, ranks = place.per_machine, shown * place.per_machine
     piece, inner = size / n, (np.full(ranks, 8 / place.intra_bps), np.full(ranks, place.inner_alpha_s))
     scattered = ring_steps(np.zeros(ranks), piece, n - 1, *inner, n)
@@ -115,7 +119,7 @@ def _parallel_netreduce(place: Machines, size: float, shown: int, window: Window
     return ScaleOutcome(float(done.max()), hops, events + 2 * (n - 1) * ranks, 2 * (n - 1) * piece + piece)
 
 
-def _rings_on_nics(place: Machines, piece: int, ready: Seconds, window: Window) -> tuple[Seconds, int]:
+def _rings_on_nics(place: Machines, piece: int, ready: Seconds, window: MessageWindow) -> tuple[Seconds, int]:
     """`ready` (machines, n): when each GPU may send its piece -> when it has the sum, and events handled."""
     count, n = ready.shape
     half_ns = place.netreduce_alpha_s * 1e9 / 2
@@ -160,6 +164,6 @@ def _packets(size: float) -> int:
     return max(1, -(-int(size) // _MTU))
 
 
-MACHINE_MESSAGES: Mapping[str, Callable[[Machines, float, int, Window], ScaleOutcome]] = {
+MACHINE_MESSAGES: Mapping[str, Callable[[Machines, float, int, MessageWindow], ScaleOutcome]] = {
     "FR": _flat_ring, "TA": _tencent, "PN": _parallel_netreduce,
 }  # fmt: skip

@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 
 from testbed.scale.netreduce import RackLink
 from testbed.scale.outcome import ScaleOutcome
-from testbed.scale.trains import Framing, Pipe
+from testbed.scale.trains import Pipe, TrainFraming
 
 __all__ = ["Message", "Path", "rack_path", "run_messages"]
 
@@ -38,7 +38,7 @@ def rack_path(links: Sequence[RackLink]) -> Path:
 def run_messages(
     messages: Sequence[Message],
     path: Path,
-    framing: Framing,
+    framing: TrainFraming,
     *,
     window_messages: int | None = None,
     starts_ns: Sequence[float] = (),

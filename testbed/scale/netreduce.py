@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from testbed.scale.outcome import ScaleOutcome
-from testbed.scale.trains import Framing, Pipe, Train
+from testbed.scale.trains import Pipe, Train, TrainFraming
 
 __all__ = ["RackLink", "netreduce_on_rack"]
 
@@ -31,7 +31,7 @@ def netreduce_on_rack(
     links: Sequence[RackLink],
     size_bytes: int,
     *,
-    framing: Framing | None = None,
+    framing: TrainFraming | None = None,
     message_packets: int = 170,
     window_messages: int = 2,
     credit: str = "both",
@@ -39,7 +39,7 @@ def netreduce_on_rack(
     starts_ns: Sequence[float] | None = None,
 ) -> ScaleOutcome:
     """All-reduce of `size_bytes` among `len(links)` hosts; rank k begins at `starts_ns[k]` (default: all at 0)."""
-    run = _Run(links, size_bytes, framing or Framing(), message_packets, window_messages, credit, hello)
+    run = _Run(links, size_bytes, framing or TrainFraming(), message_packets, window_messages, credit, hello)
     return run.outcome(starts_ns or [0.0] * len(links))
 
 
@@ -48,7 +48,7 @@ class _Run:
         self,
         links: Sequence[RackLink],
         size: int,
-        framing: Framing,
+        framing: TrainFraming,
         packets: int,
         window: int,
         credit: str,

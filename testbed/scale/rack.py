@@ -9,7 +9,7 @@ from testbed.scale import rack_flows, schedules
 from testbed.scale.messages import rack_path, run_messages
 from testbed.scale.netreduce import RackLink, netreduce_on_rack
 from testbed.scale.outcome import ScaleOutcome
-from testbed.scale.trains import Framing
+from testbed.scale.trains import TrainFraming
 from workloads.errors import InternalError
 
 __all__ = ["RACK_COLLECTIVES", "RackPoint", "flow_level", "message_level"]
@@ -42,8 +42,8 @@ def _link(point: RackPoint) -> RackLink:
     return RackLink(point.rate_bps, point.delay_ns)
 
 
-def _framing(point: RackPoint) -> Framing:
-    return Framing(point.path_mtu)
+def _framing(point: RackPoint) -> TrainFraming:
+    return TrainFraming(point.path_mtu)
 
 
 def _netreduce_messages(point: RackPoint) -> ScaleOutcome:

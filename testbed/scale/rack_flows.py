@@ -13,7 +13,7 @@ from testbed.scale.fluid import Flow, FluidPhase, Link, run_phases
 from testbed.scale.netreduce import RackLink
 from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.schedules import ring_window
-from testbed.scale.trains import Framing
+from testbed.scale.trains import TrainFraming
 from workloads.collectives.schedules import ring_schedule
 from workloads.config import CollectiveConfig
 from workloads.costs.checks import check_ranks, log2_exact
@@ -24,7 +24,7 @@ _INA_HEADER_BYTES = 16
 
 
 def netreduce_flows(
-    ranks: int, size_bytes: int, link: RackLink, framing: Framing, message_packets: int, window_messages: int
+    ranks: int, size_bytes: int, link: RackLink, framing: TrainFraming, message_packets: int, window_messages: int
 ) -> ScaleOutcome:
     """The hello, then one phase in which every host sends all and gets all. Where the window is shut before the first
     credit comes back (N T_msg < T_msg + R, protocol text, section 8), there is a phase for each window."""
@@ -61,7 +61,7 @@ def netreduce_flows(
 
 
 def ring_flows(
-    ranks: int, size_bytes: int, link: RackLink, framing: Framing, message_packets: int, window_messages: int
+    ranks: int, size_bytes: int, link: RackLink, framing: TrainFraming, message_packets: int, window_messages: int
 ) -> ScaleOutcome:
     """2(P-1) phases, each passes a chunk to the next rank, no faster than the ring's window allows."""
     check_ranks(ranks)
@@ -87,7 +87,7 @@ def ring_flows(
     return run_phases([phase(step_s, 2 * ranks - 3), phase(transit_s, 1)], _rates(ranks, link))
 
 
-def halving_doubling_flows(ranks: int, size_bytes: int, link: RackLink, framing: Framing) -> ScaleOutcome:
+def halving_doubling_flows(ranks: int, size_bytes: int, link: RackLink, framing: TrainFraming) -> ScaleOutcome:
     """Partners exchange a half, a quarter, ..., then back. Raises ScenarioError when `ranks` is no power of two."""
     steps = log2_exact(ranks, "halving_doubling")
     phases = []
@@ -101,7 +101,7 @@ def halving_doubling_flows(ranks: int, size_bytes: int, link: RackLink, framing:
     return run_phases(phases, _rates(ranks, link))
 
 
-def binomial_tree_flows(ranks: int, size_bytes: int, link: RackLink, framing: Framing) -> ScaleOutcome:
+def binomial_tree_flows(ranks: int, size_bytes: int, link: RackLink, framing: TrainFraming) -> ScaleOutcome:
     """Reduce to rank 0, round by round, then broadcast."""
     check_ranks(ranks)
     wire, phases = framing.train(size_bytes).wire_bytes, []
@@ -125,7 +125,7 @@ def _round(link: RackLink) -> float:
     return 2 * link.delay_ns / 1e9
 
 
-def _transit(link: RackLink, framing: Framing) -> float:
+def _transit(link: RackLink, framing: TrainFraming) -> float:
     """From the last byte sent to the last byte there: two delays, and the switch stores one packet."""
     return _round(link) + _on(link, framing.path_mtu)
 

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["ACK_BYTES", "PLAIN", "Framing", "Pipe", "Train"]
+__all__ = ["ACK_BYTES", "PLAIN", "Pipe", "Train", "TrainFraming"]
 
 _HEADERS = 14 + 20 + 8 + 12 + 4
 """Ethernet, IPv4, UDP, BTH and iCRC"""
@@ -34,7 +34,7 @@ class Train:
 
 
 @dataclass(frozen=True, slots=True)
-class Framing:
+class TrainFraming:
     """How a message is cut and what is put around its packets."""
 
     path_mtu: int = 1024
@@ -54,11 +54,11 @@ class Framing:
         return ACK_BYTES if self.headers else 0
 
 
-PLAIN = Framing(headers=False)
+PLAIN = TrainFraming(headers=False)
 
 
 @lru_cache(maxsize=4096)
-def _train(framing: Framing, size_bytes: int) -> Train:
+def _train(framing: TrainFraming, size_bytes: int) -> Train:
     packets = max(1, math.ceil(size_bytes / framing.path_mtu))
     last = size_bytes - (packets - 1) * framing.path_mtu
     first = last if packets == 1 else framing.path_mtu
@@ -72,7 +72,7 @@ def _train(framing: Framing, size_bytes: int) -> Train:
     return Train(packets, wire, first, last, _acks(framing, packets))
 
 
-def _acks(framing: Framing, packets: int) -> int:
+def _acks(framing: TrainFraming, packets: int) -> int:
     """The receiver answers the end of the message, what asks for it, and every so many packets without."""
     acks = since_ack = since_request = 0
     for packet in range(1, packets + 1):

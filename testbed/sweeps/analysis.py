@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from testbed.sweeps.evaluate import machines_of
-from testbed.sweeps.model import Task
+from testbed.sweeps.model import PointTask
 from workloads.costs.conditions import crossover_alpha_s, crossover_ratio
 
 __all__ = ["AnalysisPoint", "Crossover", "best_counts", "by_point", "crossovers"]
 
-Row = tuple[Task, dict[str, Any]]
+Row = tuple[PointTask, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

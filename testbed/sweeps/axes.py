@@ -12,20 +12,20 @@ from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.units import UnitError
 from testbed.sweeps.parameters import Parameter
 
-__all__ = ["Axis", "read_axis"]
+__all__ = ["SweepAxis", "read_axis"]
 
 _HOW = ("factor", "points", "step")
 _RANGE_KEYS = ("from", "to", *_HOW)
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class SweepAxis:
     count: int
     make: Callable[[], Iterator[int]]
     """the values, in base units; only to be called once the count is known to be bearable"""
 
 
-def read_axis(problems: Problems, path: KeyPath, value: Any, parameter: Parameter) -> Axis | None:
+def read_axis(problems: Problems, path: KeyPath, value: Any, parameter: Parameter) -> SweepAxis | None:
     """None when there are problems; they are reported."""
     if isinstance(value, dict):
         return _range(problems, path, value, parameter)
@@ -41,9 +41,9 @@ def read_axis(problems: Problems, path: KeyPath, value: Any, parameter: Paramete
         if twice is not None:
             problems.add(path, "a value stands twice", found=parameter.show(twice), allowed="each value once")
             return None
-        return Axis(len(values), lambda: iter(values))
+        return SweepAxis(len(values), lambda: iter(values))
     single = _one(problems, path, value, parameter)
-    return None if single is None else Axis(1, lambda: iter([single]))
+    return None if single is None else SweepAxis(1, lambda: iter([single]))
 
 
 def _one(problems: Problems, path: KeyPath, value: Any, parameter: Parameter) -> int | None:
@@ -58,7 +58,7 @@ def _one(problems: Problems, path: KeyPath, value: Any, parameter: Parameter) ->
     return number
 
 
-def _range(problems: Problems, path: KeyPath, value: dict[str, Any], parameter: Parameter) -> Axis | None:
+def _range(problems: Problems, path: KeyPath, value: dict[str, Any], parameter: Parameter) -> SweepAxis | None:
     unknown = [key for key in value if key not in _RANGE_KEYS]
     for key in unknown:
         hint = closest(key, _RANGE_KEYS)
@@ -81,17 +81,17 @@ def _range(problems: Problems, path: KeyPath, value: dict[str, Any], parameter: 
     here, given = (*path, how[0]), value[how[0]]
     if how[0] == "step":
         step = _one(problems, here, given, replace(parameter, low=1))
-        return Axis((stop - start) // step + 1, lambda: iter(range(start, stop + 1, step))) if step else None
+        return SweepAxis((stop - start) // step + 1, lambda: iter(range(start, stop + 1, step))) if step else None
     if how[0] == "points":
         if isinstance(given, bool) or not isinstance(given, int) or given < 2:
             problems.add(here, "not a number of points", found=show(given), allowed="a whole number, at least 2")
             return None
-        return Axis(given, lambda: _geometric(start, (stop / start) ** (1 / (given - 1)), given))
+        return SweepAxis(given, lambda: _geometric(start, (stop / start) ** (1 / (given - 1)), given))
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not 1 < given < math.inf:
         problems.add(here, "not a factor", found=show(given), allowed="a number above 1")
         return None
     count = int(math.log(stop / start) / math.log(given) + 1e-9) + 1
-    return Axis(count, lambda: _geometric(start, float(given), count))
+    return SweepAxis(count, lambda: _geometric(start, float(given), count))
 
 
 def _geometric(start: int, factor: float, count: int) -> Iterator[int]:

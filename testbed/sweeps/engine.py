@@ -12,7 +12,7 @@ from typing import Any
 
 from testbed.sweeps.evaluate import code_version, evaluate
 from testbed.sweeps.grid import make_tasks
-from testbed.sweeps.model import Sweep, Task
+from testbed.sweeps.model import PointTask, Sweep
 from testbed.sweeps.store import Store
 
 __all__ = ["Batch", "ComputeBatches", "Finished", "Results", "compute_batch", "run_sweep"]
@@ -24,7 +24,7 @@ _LARGEST_BATCH = 64
 @dataclass(frozen=True, slots=True)
 class Finished:
     sweep: Sweep
-    rows: tuple[tuple[Task, dict[str, Any]], ...]
+    rows: tuple[tuple[PointTask, dict[str, Any]], ...]
     """every task with its result, in the order of the grid"""
     skipped: Counter[str]
     """left out, by reason"""
@@ -37,7 +37,7 @@ class Finished:
     folder: Path = field(default_factory=Path)
 
 
-Batch = list[tuple[str, Task]]
+Batch = list[tuple[str, PointTask]]
 Results = list[tuple[str, dict[str, Any]]]
 ComputeBatches = Callable[[Sequence[Batch]], Iterator[Results]]
 
@@ -73,7 +73,7 @@ def run_sweep(
     return Finished(sweep, rows, skipped, reused, anew, code, folder)
 
 
-def _batches(missing: Sequence[tuple[str, Task]], jobs: int) -> list[Batch]:
+def _batches(missing: Sequence[tuple[str, PointTask]], jobs: int) -> list[Batch]:
     size = max(1, min(_LARGEST_BATCH, len(missing) // (jobs * _BATCHES_PER_JOB)))
     return [list(missing[start : start + size]) for start in range(0, len(missing), size)]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from testbed.runs.codeversion import model_version
-from testbed.scale.machine_messages import Window, machine_message_level
+from testbed.scale.machine_messages import MessageWindow, machine_message_level
 from testbed.scale.machine_streams import machine_flow_level
 from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.rack import RackPoint, flow_level, message_level
-from testbed.sweeps.model import Task
+from testbed.sweeps.model import PointTask
 from testbed.sweeps.parameters import FORMULAS_OF_RACK
 from workloads.costs import Machines, flat_cost, machine_cost
 from workloads.errors import InternalError
@@ -34,7 +34,7 @@ def code_version(model: str) -> str:
     return model_version(*_MODULES[model], also=(_HERE, _HERE.with_name("parameters.py")))
 
 
-def evaluate(task: Task) -> dict[str, Any]:
+def evaluate(task: PointTask) -> dict[str, Any]:
     """The result's figures. Raises ScenarioError for a point that the model cannot do."""
     began = time.perf_counter()
     outcome = _machines(task) if task.family == "machines" else _rack(task)
@@ -55,19 +55,19 @@ def machines_of(values: dict[str, int]) -> Machines:
     )  # fmt: skip
 
 
-def _machines(task: Task) -> ScaleOutcome:
+def _machines(task: PointTask) -> ScaleOutcome:
     values, place = task.values, machines_of(task.values)
     if task.model == "formula":
         return ScaleOutcome(machine_cost(task.algorithm).seconds(place, values["size"]))
     if task.model == "flow":
         return machine_flow_level(task.algorithm, place, values["size"])
     if task.model == "message":
-        window = Window(values["window_messages"], values["message_packets"])
+        window = MessageWindow(values["window_messages"], values["message_packets"])
         return machine_message_level(task.algorithm, place, values["size"], window)
     raise InternalError(f"no {task.model} model of machines")
 
 
-def _rack(task: Task) -> ScaleOutcome:
+def _rack(task: PointTask) -> ScaleOutcome:
     values = task.values
     if task.model == "formula":
         name = FORMULAS_OF_RACK.get(task.algorithm, task.algorithm)

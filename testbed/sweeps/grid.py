@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 
-from testbed.sweeps.model import Sweep, Task
+from testbed.sweeps.model import PointTask, Sweep
 from testbed.sweeps.parameters import FAMILIES, FORMULAS_OF_RACK
 from workloads.costs import FLAT_COSTS
 from workloads.costs.checks import is_power_of_two
@@ -18,7 +18,7 @@ PACKET_BYTES = 64_000_000
 """largest gradient at the packet level"""
 
 
-def make_tasks(sweep: Sweep) -> tuple[list[Task], Counter[str]]:
+def make_tasks(sweep: Sweep) -> tuple[list[PointTask], Counter[str]]:
     """(tasks, how many were left out for which reason), points in the order of the axes."""
     known = FAMILIES[sweep.family]
     defaults = {name: parameter.default for name, parameter in known.items() if parameter.default is not None}
@@ -31,7 +31,7 @@ def make_tasks(sweep: Sweep) -> tuple[list[Task], Counter[str]]:
             if reason:
                 skipped[reason] += 1
             else:
-                tasks.append(Task(sweep.model, sweep.family, algorithm, tuple(sorted(values.items()))))
+                tasks.append(PointTask(sweep.model, sweep.family, algorithm, tuple(sorted(values.items()))))
     return tasks, skipped
 
 

@@ -12,11 +12,11 @@ from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.scenario_model import Outcome, Point
 from testbed.sweeps.statistics import Summary, summarise
 
-__all__ = ["Group", "groups_of"]
+__all__ = ["PointGroup", "groups_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PointGroup:
     labels: tuple[tuple[str, Any], ...]
     points: tuple[Point, ...]
     outcomes: tuple[Outcome, ...]
@@ -66,13 +66,13 @@ def why_left_out(outcome: Outcome, value: Figure) -> str | None:
     return "untrusted" if outcome.untimed else "absent"
 
 
-def groups_of(finished: FinishedScenarios) -> list[Group]:
+def groups_of(finished: FinishedScenarios) -> list[PointGroup]:
     """In the order of the sweep."""
     found: dict[str, list[int]] = {}
     for index, point in enumerate(finished.points):
         found.setdefault(repr(point.labels), []).append(index)
     return [
-        Group(
+        PointGroup(
             finished.points[places[0]].labels,
             tuple(finished.points[place] for place in places),
             tuple(finished.outcomes[place] for place in places),

@@ -14,7 +14,7 @@ from typing import Any
 from testbed.reading.problems import KeyPath, Place, Problems, closest, show
 from testbed.reading.yamlfile import parse_yaml, read_text
 from testbed.scenario.builtin import builtin_names
-from testbed.sweeps.axes import Axis, read_axis
+from testbed.sweeps.axes import SweepAxis, read_axis
 from testbed.sweeps.builtin import SWEEPS, builtin_sweeps, sweep_file
 from testbed.sweeps.model import MAX_TASKS, MODELS, SWEEP_NAME, Sweep
 from testbed.sweeps.parameters import FAMILIES, algorithms_of, family_of
@@ -189,9 +189,9 @@ class _Build:
                 self.problems.add(("algorithms", index), "named twice", found=show(name), allowed="each once")
         return tuple(name for name in given if isinstance(name, str))
 
-    def _axes(self, given: dict[str, Any], family: str) -> dict[str, Axis] | None:
+    def _axes(self, given: dict[str, Any], family: str) -> dict[str, SweepAxis] | None:
         known = FAMILIES[family]
-        axes: dict[str, Axis] = {}
+        axes: dict[str, SweepAxis] = {}
         for name, value in given.items():
             path = ("parameters", name)
             if name not in known:

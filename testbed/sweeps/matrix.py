@@ -6,7 +6,7 @@ from __future__ import annotations
 from html import escape
 
 from testbed.comparison.known_figures import title_of
-from testbed.sweeps.groups import Group, groups_of
+from testbed.sweeps.groups import PointGroup, groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.shown import show_summary
 from testbed.sweeps.values import shown_value
@@ -35,7 +35,7 @@ def matrix_page(finished: FinishedScenarios) -> str:
     across = sweep.variant_name if sweep.variants else "scenario"
     columns = list(dict.fromkeys(shown_value(group.values[across]) for group in groups))
     down = [name for name, _ in groups[0].labels if name != across and (name == "scenario" or name in sweep.dimensions)]
-    rows: dict[tuple[str, ...], dict[str, Group]] = {}
+    rows: dict[tuple[str, ...], dict[str, PointGroup]] = {}
     for group in groups:
         key = tuple(shown_value(group.values[name]) for name in down)
         rows.setdefault(key, {})[shown_value(group.values[across])] = group
@@ -58,7 +58,7 @@ def matrix_page(finished: FinishedScenarios) -> str:
     )
 
 
-def _cell(group: Group | None, figure: str) -> str:
+def _cell(group: PointGroup | None, figure: str) -> str:
     if group is None:
         return "<td></td>"
     counts = group.verdicts

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["MAX_TASKS", "MODELS", "SWEEP_NAME", "Sweep", "Task"]
+__all__ = ["MAX_TASKS", "MODELS", "SWEEP_NAME", "PointTask", "Sweep"]
 
 MAX_TASKS = 200_000
 """points of a grid times algorithms"""
@@ -37,7 +37,7 @@ class Sweep:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class PointTask:
     """One algorithm at one point."""
 
     model: str

@@ -16,7 +16,7 @@ from testbed.sweeps.store import Store
 from testbed.sweeps.table import GrowingTable, row_of
 from workloads.trusted import make_folder, write_file
 
-__all__ = ["Compute", "FinishedScenarios", "Watch", "run_scenario_sweep"]
+__all__ = ["Compute", "FinishedScenarios", "SweepWatch", "run_scenario_sweep"]
 
 _COMPUTED_BY = "testbed.sweeps.compute"
 """module that computes points, with all that it imports: a change of how results are shown makes none of them stale"""
@@ -27,7 +27,7 @@ Progress = Callable[[int, int, int], None]
 """(done, all, of them reused)"""
 
 
-class Watch(Protocol):
+class SweepWatch(Protocol):
     """Estimates the time that is left."""
 
     def start(self, points: Sequence[Point], known: Mapping[int, Outcome], compute: Compute) -> None:
@@ -69,7 +69,7 @@ def run_scenario_sweep(
     folder: Path,
     compute: Compute,
     on_progress: Progress,
-    watch: Watch | None = None,
+    watch: SweepWatch | None = None,
     takes: Callable[[Point], bool] = lambda point: True,
     made: Sequence[Point] | None = None,
 ) -> FinishedScenarios:

@@ -10,7 +10,7 @@ from typing import Any
 
 from testbed.comparison.units import show_figure
 from testbed.reading.problems import closest
-from testbed.sweeps.groups import Group, groups_of
+from testbed.sweeps.groups import PointGroup, groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.shown import show_summary
 from testbed.sweeps.statistics import CONFIDENCE, Summary, interval_words
@@ -176,7 +176,7 @@ def _verdicts(finished: FinishedScenarios) -> dict[str, int]:
     return {name: counts[name] for name in _VERDICTS if counts[name]}
 
 
-def _figure_table(finished: FinishedScenarios, groups: Sequence[Group], figure: str, width: int) -> Iterator[str]:
+def _figure_table(finished: FinishedScenarios, groups: Sequence[PointGroup], figure: str, width: int) -> Iterator[str]:
     counts = sorted({len(group.points) for group in groups})
     seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     over = f", median of {seeds} seeds" if counts[-1] > 1 else ""
@@ -205,7 +205,7 @@ def _figure_table(finished: FinishedScenarios, groups: Sequence[Group], figure: 
     yield from _lines([*down, *columns], rows, width, len(down))
 
 
-def _plain_table(groups: Sequence[Group], names: list[str], figure: str, width: int) -> Iterator[str]:
+def _plain_table(groups: Sequence[PointGroup], names: list[str], figure: str, width: int) -> Iterator[str]:
     rows = []
     for group in groups:
         summary = group.summary(figure)
@@ -217,7 +217,7 @@ def _plain_table(groups: Sequence[Group], names: list[str], figure: str, width: 
     yield from _lines([*names, "median", "least", "most", "verdicts"], rows, width, len(names))
 
 
-def _cell(group: Group, figure: str) -> str:
+def _cell(group: PointGroup, figure: str) -> str:
     """With what did not pass: `443 ms (420 to 470), 1 fail`."""
     shown = show_summary(figure, group.summary(figure))
     rest = [f"{count} {name}" for name, count in _troubles(group, figure).items()]
@@ -225,7 +225,7 @@ def _cell(group: Group, figure: str) -> str:
     return ", ".join([*([] if shown == "-" and rest else [shown]), *([rest[0].split()[1]] if whole else rest)])
 
 
-def _troubles(group: Group, figure: str) -> dict[str, int]:
+def _troubles(group: PointGroup, figure: str) -> dict[str, int]:
     """What did not pass, and what passed without times that can be trusted -> how many."""
     found = {name: count for name, count in group.verdicts.items() if name != "pass"}
     untrusted = group.left_out(figure)["untrusted"]
@@ -238,7 +238,7 @@ def _lines(head: list[str], rows: list[list[str]], width: int, keys: int) -> Ite
         yield f"  ... and {len(rows) - _MOST_LINES:,} more, all in summary.csv"
 
 
-def _reasons(groups: Sequence[Group]) -> Iterator[str]:
+def _reasons(groups: Sequence[PointGroup]) -> Iterator[str]:
     """Of points that did not all end as expected, each with its first reason."""
     bad = [group for group in groups if not _is_as_expected(group)]
     if not bad:
@@ -253,7 +253,7 @@ def _reasons(groups: Sequence[Group]) -> Iterator[str]:
         yield f"  ... and {amount(len(bad) - _MOST_REASONS, 'more point')}, all in results.json"
 
 
-def _is_as_expected(group: Group) -> bool:
+def _is_as_expected(group: PointGroup) -> bool:
     return all(
         outcome.is_done and outcome.verdict == point.expect
         for point, outcome in zip(group.points, group.outcomes, strict=True)

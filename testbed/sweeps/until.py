@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from testbed.comparison.units import show_figure
-from testbed.sweeps.groups import Group, groups_of
+from testbed.sweeps.groups import PointGroup, groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.scenario_model import Point, ScenarioSweep
 from testbed.sweeps.values import shown_value
@@ -82,11 +82,11 @@ def until_lines(finished: FinishedScenarios, until: Until) -> Iterator[str]:
         yield f"  wider with {amount(len(group.points), 'seed')}: {labels}: {widths}"
 
 
-def _is_narrow(group: Group, figures: tuple[str, ...], share: float) -> bool:
+def _is_narrow(group: PointGroup, figures: tuple[str, ...], share: float) -> bool:
     return all(_width(group, figure) <= share for figure in figures)
 
 
-def _width(group: Group, figure: str) -> float:
+def _width(group: PointGroup, figure: str) -> float:
     """Half of the interval over the median; 0 where no run has the figure, since further seeds will not have it."""
     found = group.summary(figure)
     if found is None:

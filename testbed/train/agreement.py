@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from testbed.train.words import describe, ranks_of, wait_for
 from workloads.ranks.wire import Group, Post
 
-__all__ = ["Line", "Mail", "Pair", "Wait"]
+__all__ = ["CallLine", "Mail", "SendAndRecv", "Wait"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Wait:
         return min(timeout_ns, round(self.limit_s * 1e9)) if self.limit_s > 0 else timeout_ns
 
 
-class Line:
+class CallLine:
     """Collectives of a group: the k-th ones of all its ranks belong together. Or the making of a group."""
 
     def __init__(self, ranks: tuple[int, ...]) -> None:
@@ -78,7 +78,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class SendAndRecv:
     """A send and the recv that it is for."""
 
     source: int
@@ -102,13 +102,17 @@ class Mail:
     """(rank, post, when it came)"""
     _recvs: list[tuple[int, Post, int]] = field(default_factory=list)
 
-    def add(self, rank: int, post: Post, now: int) -> Pair | None:
+    def add(self, rank: int, post: Post, now: int) -> SendAndRecv | None:
         """With what it found, if it found something."""
         mine, others = (self._sends, self._recvs) if post.what == "send" else (self._recvs, self._sends)
         for index, (other, theirs, _) in enumerate(others):
             if post.tag == theirs.tag and post.peer in (other, -1) and theirs.peer in (rank, -1):
                 del others[index]
-                return Pair(rank, post, other, theirs) if post.what == "send" else Pair(other, theirs, rank, post)
+                return (
+                    SendAndRecv(rank, post, other, theirs)
+                    if post.what == "send"
+                    else SendAndRecv(other, theirs, rank, post)
+                )
         mine.append((rank, post, now))
         return None
 

@@ -15,7 +15,7 @@ from testbed.history.training_events import AllReduceCarried
 from testbed.plan import Plan
 from testbed.terminal.numbers import moment
 from testbed.train.expected import piece_judge
-from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, Tasks, cut
+from testbed.train.network import IDLE_TURN_S, Gradient, SumArrived, Tasks, cut
 from testbed.train.planning import has_one_size
 from testbed.train.tasks import expected_of_tasks, posted_event
 from workloads.events import WorkerFailed
@@ -89,7 +89,7 @@ class EmulatedNetwork:
         self._under_way.append(_AllReduce(number, first, self.iterations, time.monotonic_ns()))
         self._post()
 
-    def work(self) -> Iterator[Arrived]:
+    def work(self) -> Iterator[SumArrived]:
         self._post()
         delivered = min(mailbox.delivered for mailbox in self._mailboxes)
         while self._under_way and self._under_way[0].behind <= delivered and self.problem is None:
@@ -100,7 +100,7 @@ class EmulatedNetwork:
             )
             took = time.monotonic_ns() - done.posted_at
             self._tell(AllReduceCarried(done.number, took))
-            yield Arrived(done.number, took)
+            yield SumArrived(done.number, took)
         if self._unjudged:
             # One at a time: whoever waits for a sum is served in between.
             self._judge_oldest()

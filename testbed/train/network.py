@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from workloads.config import MeshTask
 
-__all__ = ["IDLE_TURN_S", "Arrived", "Gradient", "Network", "Tasks", "cut"]
+__all__ = ["IDLE_TURN_S", "Gradient", "SumArrived", "Tasks", "TrainingNetwork", "cut"]
 
 IDLE_TURN_S = 60.0
 Gradient = NDArray[np.float32]
@@ -29,7 +29,7 @@ class Tasks:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
+class SumArrived:
     """All ranks have the sum of an all-reduce."""
 
     number: int
@@ -37,7 +37,7 @@ class Arrived:
     """since it was posted"""
 
 
-class Network(Protocol):
+class TrainingNetwork(Protocol):
     """Sums in the order in which it is given. Lives from the first all-reduce to the end of the training."""
 
     @property
@@ -66,7 +66,7 @@ class Network(Protocol):
         """Ranks that wait for a sum wait no longer: from now on this is the problem of the network."""
         ...
 
-    def work(self) -> Iterable[Arrived]:
+    def work(self) -> Iterable[SumArrived]:
         """Do what is to be done now; what has arrived since last asked."""
         ...
 

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from testbed.history.training_events import RankJoined, RankLeft, RankStepped, TrainingFailed
-from testbed.train.network import Gradient, Network
+from testbed.train.network import Gradient, TrainingNetwork
 from testbed.train.recorder import Recorder
-from testbed.train.session import Agree, Answer, Carry, Fail, Session
+from testbed.train.session import Agree, Carry, Fail, SumAnswer, TrainingSession
 from testbed.train.tasks import tasks_of, words_of
 from workloads.collectives.moves import MOVES
 from workloads.errors import InternalError
@@ -84,7 +84,7 @@ class RankServer:
         path: Path,
         size: int,
         options: ServerOptions,
-        make_network: Callable[[int], Network],
+        make_network: Callable[[int], TrainingNetwork],
         tell: Callable[[Event], None],
         recorder: Recorder | None = None,
     ) -> None:
@@ -92,7 +92,7 @@ class RankServer:
         self._path, self._size, self._options = path, size, options
         self._make_network, self._tell = make_network, tell
         self.session = self._new_session()
-        self.network: Network | None = None
+        self.network: TrainingNetwork | None = None
         self.asked_down = False
         self.steps = [0] * size
         """number of steps of each rank's optimizer"""
@@ -337,7 +337,7 @@ class RankServer:
             match action:
                 case Carry():
                     self._carry(action)
-                case Answer(numbers, network_ns, ranks, peer):
+                case SumAnswer(numbers, network_ns, ranks, peer):
                     for rank, number in zip(ranks or range(self._size), numbers, strict=True):
                         if self._recorder is not None:
                             self._recorder.answered(rank, number, time.monotonic_ns())
@@ -378,9 +378,9 @@ class RankServer:
         if rank in self._ranks:
             self._say(self._ranks[rank], message)
 
-    def _new_session(self) -> Session:
+    def _new_session(self) -> TrainingSession:
         name = secrets.token_hex(4)  # a store may outlive this server
-        return Session(self._size, round(self._options.timeout_s * 1e9), f"{name}.")
+        return TrainingSession(self._size, round(self._options.timeout_s * 1e9), f"{name}.")
 
     @staticmethod
     def _say(connection: _Connection, message: Message) -> None:

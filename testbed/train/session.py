@@ -22,11 +22,11 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
-from testbed.train.agreement import Line, Mail, Wait
+from testbed.train.agreement import CallLine, Mail, Wait
 from testbed.train.words import describe, difference, ranks_of, wait_for
 from workloads.ranks.wire import Agreed, Destroy, Group, Post
 
-__all__ = ["Action", "Agree", "Answer", "Carry", "Fail", "Session"]
+__all__ = ["Action", "Agree", "Carry", "Fail", "SumAnswer", "TrainingSession"]
 
 _SHOWN = 8
 
@@ -44,7 +44,7 @@ class Carry:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SumAnswer:
     """Report to every rank that the sum of a collective is there."""
 
     numbers: tuple[int, ...]
@@ -71,19 +71,19 @@ class Fail:
     reason: str
 
 
-Action: TypeAlias = Carry | Answer | Agree | Fail
+Action: TypeAlias = Carry | SumAnswer | Agree | Fail
 
 
 class _Group:
     """A process group. `name`: its own alone."""
 
     def __init__(self, name: str, ranks: tuple[int, ...]) -> None:
-        self.name, self.line, self.mail, self.turns = name, Line(ranks), Mail(), 0
+        self.name, self.line, self.mail, self.turns = name, CallLine(ranks), Mail(), 0
         self.destroyed: dict[int, int] = {}
         """number with which each rank that posts nothing more in it said so"""
 
 
-class Session:
+class TrainingSession:
     """Of one training of `size` ranks; times in ns of any clock. `name`: no other training has it."""
 
     def __init__(self, size: int, timeout_ns: int, name: str = "") -> None:
@@ -101,7 +101,7 @@ class Session:
         self.summed = 0
         """all-reduces whose sum is there"""
         self._groups = {"": _Group(name, tuple(range(size)))}
-        self._making: dict[tuple[str, tuple[int, ...]], Line] = {}
+        self._making: dict[tuple[str, tuple[int, ...]], CallLine] = {}
         """groups that lack some of their ranks, by name and ranks"""
         self._made = 0
         self._numbers = [0] * size
@@ -140,7 +140,7 @@ class Session:
         """A rank that joined wants a process group."""
         problem = "" if rank in group.ranks and set(group.ranks) <= set(range(self.size)) else "which cannot be"
         if self._is_next(rank, group, problem and f"group of {ranks_of(group.ranks)}, {problem}"):
-            line = self._making.setdefault((group.name, group.ranks), Line(group.ranks))
+            line = self._making.setdefault((group.name, group.ranks), CallLine(group.ranks))
             line.add(rank, group, now)
             if (posts := line.match(now)) is not None:
                 del self._making[group.name, group.ranks]
@@ -196,7 +196,7 @@ class Session:
         self.summed += 1
         peer = carried.ranks[0] if carried.posts[0].what == "send" else -1
         numbers = tuple(post.number for post in carried.posts)
-        self._actions.append(Answer(numbers, network_ns, carried.ranks, peer))
+        self._actions.append(SumAnswer(numbers, network_ns, carried.ranks, peer))
 
     def await_network(self) -> None:
         """What is to be summed waits until the network is there, for as long as that takes."""
@@ -315,7 +315,7 @@ class Session:
                 if others and all(other in gone for other in others):
                     self.fail(f"{self._ended(others[0])}, and {wait_for([rank])} for it in {describe(post)}")
 
-    def _miss_in(self, line: Line, gone: Container[int]) -> None:
+    def _miss_in(self, line: CallLine, gone: Container[int]) -> None:
         missed = [rank for rank in line.behind if rank in gone]
         if missed:
             what = line.next_one(self._matched, self.size)
@@ -325,7 +325,7 @@ class Session:
         did = "ended" if rank in self.left else "destroyed its process group"
         return f"rank {rank} {did} after {_amount(self._posted[rank])}"
 
-    def _lines(self) -> Iterator[Line]:
+    def _lines(self) -> Iterator[CallLine]:
         yield from self._making.values()
         yield from (group.line for group in self._groups.values())
 

@@ -15,7 +15,7 @@ from testbed.history.training_events import AllReduceCarried
 from testbed.plan import Plan
 from testbed.terminal.numbers import moment
 from testbed.train.expected import piece_judge
-from testbed.train.network import IDLE_TURN_S, Arrived, Gradient, Tasks, cut
+from testbed.train.network import IDLE_TURN_S, Gradient, SumArrived, Tasks, cut
 from testbed.train.planning import has_one_size
 from testbed.train.tasks import expected_of_tasks, posted_event
 from testbed.worlds.simulated.world import Simulation
@@ -79,7 +79,7 @@ class SimulatedNetwork:
     def give_up(self, reason: str) -> None:
         self.problem = self.problem or self._story(reason)
 
-    def work(self) -> Iterator[Arrived]:
+    def work(self) -> Iterator[SumArrived]:
         """One collective, from its first packet to its last result."""
         if not self._waiting or self.problem is not None:
             return
@@ -109,7 +109,7 @@ class SimulatedNetwork:
         else:
             took = self.now - began
             self._tell(AllReduceCarried(number, took))
-            yield Arrived(number, took)
+            yield SumArrived(number, took)
 
     def close(self) -> None:
         """No rank will post any more: the workers finish, and all nodes report what they counted."""

@@ -22,12 +22,12 @@ from testbed.terminal.shellwords import shell_words
 from testbed.terminal.words import amount
 from testbed.train.conversation import Conversation, Voice
 from testbed.train.emulated import EmulatedNetwork
-from testbed.train.network import Network
+from testbed.train.network import TrainingNetwork
 from testbed.train.place import SOCKET_NAME, give_to_caller, make_place
 from testbed.train.planning import TrainingSource, carries_all, has_one_size, judged_plan, round_piece, training_plan
 from testbed.train.recorder import Recorder
 from testbed.train.server import RankServer, ServerOptions
-from testbed.train.session import Session
+from testbed.train.session import TrainingSession
 from testbed.train.simulated import SimulatedNetwork
 from testbed.train.site import remove_site
 from testbed.train.words import ranks_of
@@ -70,7 +70,7 @@ def create_training(world: str, options: TrainingOptions, voice: Voice) -> World
     return kinds[world](options, voice)
 
 
-def progress_of(session: Session, summed: int, moved: int = 0) -> str:
+def progress_of(session: TrainingSession, summed: int, moved: int = 0) -> str:
     """What a training has done so far, or what it waits for. `summed`: all-reduces; `moved`: other collectives in the
     network."""
     if len(session.joined) < session.size and not summed + moved:
@@ -136,13 +136,13 @@ class _Training(ABC):
         """From the start of the ranks to the end of the network."""
 
     @abstractmethod
-    def _network_of(self, plan: Plan) -> Network: ...
+    def _network_of(self, plan: Plan) -> TrainingNetwork: ...
 
     @abstractmethod
     def _now(self) -> int:
         """Time of the history."""
 
-    def _make_network(self, first_bytes: int) -> Network:
+    def _make_network(self, first_bytes: int) -> TrainingNetwork:
         given = self._options.piece_bytes
         plan = self._plan_of(round_piece(_PIECE_BYTES if given is None else given))
         if given is None and has_one_size(plan):
@@ -182,7 +182,7 @@ class _SimulatedTraining(_Training):
         network.close()
         return RunFacts(captures=network.captures, environment=environment)
 
-    def _network_of(self, plan: Plan) -> Network:
+    def _network_of(self, plan: Plan) -> TrainingNetwork:
         taps = make_taps(plan, self._run_dir) if plan.scenario.capture else {}
         self._network = SimulatedNetwork(plan, self._on_record, taps)
         return self._network
@@ -241,7 +241,7 @@ class _EmulatedTraining(_Training):
             return False
         return self._network.is_stuck or (self._closed and time.monotonic() >= self._end_by)
 
-    def _network_of(self, plan: Plan) -> Network:
+    def _network_of(self, plan: Plan) -> TrainingNetwork:
         self._plan = plan
         self._network = EmulatedNetwork(plan, self._server.memories, self._tell)
         self._server.session.await_network()

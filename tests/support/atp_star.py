@@ -18,7 +18,7 @@ from workloads.config import ArithmeticSpec, JobShare, WorkloadConfig
 from workloads.datagrams.blocks import BlockSummed
 from workloads.hosts import create_host
 from workloads.machine import Event
-from workloads.server import ParameterServer, ServedJob, ServedMember, ServerConfig
+from workloads.server import JobOfServer, ParameterServer, ServedMember, ServerConfig
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT, Datagram, decode_datagram
 
@@ -63,7 +63,7 @@ def atp_workers(
 
 def server_config(*jobs: tuple[AtpConfig, ...], multicast: bool = False, **more: Any) -> ServerConfig:
     served = [
-        ServedJob(
+        JobOfServer(
             first.group, first.collective.kind,
             tuple(ServedMember(w.collective.rank, w.envelope.src_mac, w.envelope.src_ip) for w in job),
             first.window, first.memory, first.salt, first.elements, first.collective.arithmetic, first.rto_ns,

@@ -13,7 +13,7 @@ from switch_nodes.fpga.card import PROGRAMS, CardProgram, EmulatedCard
 from switch_nodes.fpga.driver import CardDriver
 from switch_nodes.fpga.faults import CardFault
 from switch_nodes.fpga.golden import TimedFrame
-from switch_nodes.fpga.transport import MemoryTransport, StepClock, Transport
+from switch_nodes.fpga.transport import CardTransport, MemoryTransport, StepClock
 from switch_nodes.netreduce.program import Contribution, NetReduceProgram
 from switch_nodes.netreduce.slot_actions import SlotActions
 from tests.support.netreduce_harness import Job, small_job
@@ -70,7 +70,7 @@ class CardBench:
         self.bus = Bus(self.card, self.clock)
         self.driver = self.drive(self.bus)
 
-    def drive(self, transport: Transport) -> CardDriver:
+    def drive(self, transport: CardTransport) -> CardDriver:
         return CardDriver(transport, card="c1", clock=self.clock, sleep=self.clock.sleep)
 
     def fault_now(self, *faults: CardFault) -> None:

@@ -11,7 +11,7 @@ from tests.support.dlcp_switch_mutants import DLCP_SWITCHES
 from workloads.config import HostConfig
 from workloads.dlcp import DlcpConfig
 from workloads.dlcp.flow import ReceivedFlow, SendingFlow
-from workloads.dlcp.gathering import Parts, Rows
+from workloads.dlcp.gathering import PartGathering, RowGathering
 from workloads.dlcp.packets import ranks_of
 from workloads.dlcp.ring import DlcpRing
 from workloads.dlcp.server import DlcpServer
@@ -50,7 +50,7 @@ class WantsAll(ReceivedFlow):
         super().__init__(packets, packets)
 
 
-class TakesLatePackets(Rows):
+class TakesLatePackets(RowGathering):
     """What comes when its flow is closed still enters the sum."""
 
     def take(self, found: Any) -> Any:
@@ -60,7 +60,7 @@ class TakesLatePackets(Rows):
         return super().take(found)
 
 
-class AddsTwice(Parts):
+class AddsTwice(PartGathering):
     """Who is inside already is added once more."""
 
     def take(self, found: Any) -> Any:
@@ -70,7 +70,7 @@ class AddsTwice(Parts):
         return ended
 
 
-class DropsNewcomers(Parts):
+class DropsNewcomers(PartGathering):
     """Of a sum with somebody who is inside, the others count as there."""
 
     def take(self, found: Any) -> Any:
@@ -80,7 +80,7 @@ class DropsNewcomers(Parts):
         return ended
 
 
-class PartsAsTheyCame(Parts):
+class PartsAsTheyCame(PartGathering):
     """It adds in the order of arrival, and tells another one."""
 
     as_they_came = False
@@ -109,7 +109,7 @@ class KeepsOldRows(DlcpServer):
 
     def sum_up(self, gathered: Any, now: int) -> None:
         super().sum_up(gathered, now)
-        if isinstance(gathered, Rows):
+        if isinstance(gathered, RowGathering):
             self._gathered.rows[:-1] = gathered.rows[:-1]
 
 
@@ -124,14 +124,14 @@ class SumsWithoutTheLast(DlcpServer):
         super().conclude(now)
 
 
-class ScaledRows(Rows):
+class ScaledRows(RowGathering):
     """A sum of fewer is made as large as one of all."""
 
     def total(self, own: Any) -> Any:
         return _scaled(self, super().total(own))
 
 
-class ScaledParts(Parts):
+class ScaledParts(PartGathering):
     """The same of parts."""
 
     def total(self, own: Any) -> Any:
@@ -151,7 +151,7 @@ class ScalesWhatCame(DlcpServer):
     """A sum of fewer is made as large as one of all."""
 
     def gather(self) -> Any:
-        return (ScaledParts if isinstance(super().gather(), Parts) else ScaledRows)(self._config, self._dtype)
+        return (ScaledParts if isinstance(super().gather(), PartGathering) else ScaledRows)(self._config, self._dtype)
 
 
 class AcknowledgesBefore(DlcpServer):

@@ -15,7 +15,7 @@ from pathlib import Path
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.judge import Machines, judge_schedule
 from testbed.hunt.runner import Found, Prey, run_hunt
-from testbed.hunt.state import Store
+from testbed.hunt.state import ChunkStore
 
 __all__ = ["found_bug", "passes_where_bugs_fail"]
 
@@ -48,7 +48,7 @@ def found_bug(name: str, prey: Prey, machines: Machines) -> Found:
         failure, _ = judge_schedule(prey.schedule(number), machines)
         if failure is not None:
             return Found(Coverage(), number, failure)
-    found = run_hunt(prey, 1, Store(), machines=machines)
+    found = run_hunt(prey, 1, ChunkStore(), machines=machines)
     if found.number is not None and os.environ.get("TB_KEEP_FOUND"):
         _FILE.write_text(json.dumps({**known, key: found.number}, indent=1, sort_keys=True) + "\n")
     elif found.number is not None:

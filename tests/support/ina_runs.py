@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from testbed.bench.ina.analysis import Cell
+from testbed.bench.ina.analysis import MemoryCell
 from testbed.bench.ina.cases import MEMORY_KEY, InaCase
 from testbed.bench.ina.runs import InaFigures
 from testbed.sweeps.scenario_engine import FinishedScenarios
@@ -32,11 +32,11 @@ def outcome(jct_s: float, untimed: str = "", **figures: float) -> Outcome:
     return Outcome("done", "unknown" if untimed else "pass", {**jobs, **each, **more}, untimed=untimed)
 
 
-def cell(subject: str, memory: int, *jcts: float) -> Cell:
-    return Cell(memory, subject, tuple(map(run, jcts)))
+def cell(subject: str, memory: int, *jcts: float) -> MemoryCell:
+    return MemoryCell(memory, subject, tuple(map(run, jcts)))
 
 
-def grid(jcts: Mapping[str, Sequence[float]], sizes: Sequence[int]) -> dict[tuple[int, str], Cell]:
+def grid(jcts: Mapping[str, Sequence[float]], sizes: Sequence[int]) -> dict[tuple[int, str], MemoryCell]:
     """Of each subject the average JCT at each size, one seed."""
     return {
         (memory, subject): cell(subject, memory, values[index])

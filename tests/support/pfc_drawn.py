@@ -12,7 +12,7 @@ from testbed.faults.model import PauseStorm, Window
 from testbed.hunt import judge
 from testbed.hunt.draw import draw_schedule
 from testbed.hunt.draw_faults import is_sensible
-from testbed.hunt.judge import Failure, run_and_judge
+from testbed.hunt.judge import CheckFailure, run_and_judge
 from testbed.plan import Plan
 from testbed.reading.problems import Problems
 from testbed.scenario.background import BackgroundFlow
@@ -125,7 +125,7 @@ def _draw_pfc(draw: Random, topology: Topology) -> Pfc:
     return replace(found, buffer_bytes=kept + frame * draw.randint(4, 40), quanta=quanta)
 
 
-def judge_lossless(scenario: Scenario) -> Failure | None:
+def judge_lossless(scenario: Scenario) -> CheckFailure | None:
     """The checks of the hunt, and the rule below."""
     taps, make = list[MemoryTap](), judge._taps
 
@@ -140,7 +140,7 @@ def judge_lossless(scenario: Scenario) -> Failure | None:
         return failure
     end = max((record.t for record in history), default=0)
     wrong = next(unasked(scenario, taps, end), None)
-    return None if wrong is None else Failure("pauses_answered", wrong)
+    return None if wrong is None else CheckFailure("pauses_answered", wrong)
 
 
 def unasked(scenario: Scenario, taps: list[MemoryTap], end: int) -> Iterator[str]:

@@ -11,7 +11,7 @@ from tests.support.atp_star import SERVER_IP, SERVER_MAC, atp_workers, server_co
 from workloads.datagrams.arrival import Arrival
 from workloads.datagrams.blocks import BlockSummed, ContributionIgnored, SlotChanged
 from workloads.machine import Event
-from workloads.server import ServedJob
+from workloads.server import JobOfServer
 from workloads.server.job import JobServer
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (
@@ -47,7 +47,7 @@ class ServerBench:
     ) -> None:  # fmt: skip
         self.kind, self.workers = kind, workers
         config = server_config(atp_workers(workers, kind=kind, dtype=dtype, memory=8), multicast=True, **job)
-        self.job: ServedJob = config.jobs[0]
+        self.job: JobOfServer = config.jobs[0]
         self.envelope = config.envelope
         self.server = make(self.job, self.envelope, asks_again=again, trace=True)
         self.events: list[Event] = []

@@ -20,7 +20,7 @@ cdef class Gathering:
     cpdef object total(self, object own)
 
 
-cdef class Rows(Gathering):
+cdef class RowGathering(Gathering):
     cdef public object rows
     cdef int32_t[::1] _words
     cdef long long _total
@@ -30,7 +30,7 @@ cdef class Rows(Gathering):
     cpdef enter(self, long long rank, long long packet, Arrival found)
 
 
-cdef class Parts(Gathering):
+cdef class PartGathering(Gathering):
     cdef public object late
     cdef public list _parts
 

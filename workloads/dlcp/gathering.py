@@ -1,8 +1,8 @@
 """What a server has of the gradients of one iteration.
 
-`Rows`, where every packet is of one worker: a row for each. `Parts`, where switches add on the way: what comes is the
-sum of some workers' packets, which cannot be taken apart. A part counts as a whole, if no worker in it is inside
-already and the flow of one of them is not closed. Who is left out because of that sends again, alone.
+`RowGathering`, where every packet is of one worker: a row for each. `PartGathering`, where switches add on the way:
+what comes is the sum of some workers' packets, which cannot be taken apart. A part counts as a whole, if no worker in
+it is inside already and the flow of one of them is not closed. Who is left out because of that sends again, alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from workloads.gradients import Vector
 if not cython.compiled:
     from workloads.kernels import bit_of, read_words
 
-__all__ = ["Gathering", "Parts", "Rows"]
+__all__ = ["Gathering", "PartGathering", "RowGathering"]
 
 
 class Gathering:
@@ -70,7 +70,7 @@ class Gathering:
         return total.view(self._dtype)
 
 
-class Rows(Gathering):
+class RowGathering(Gathering):
     """What did not come counts as +0."""
 
     def __init__(self, config: DlcpConfig, dtype: np.dtype[Any]) -> None:
@@ -99,7 +99,7 @@ class Rows(Gathering):
         return self._fold(self.rows)
 
 
-class Parts(Gathering):
+class PartGathering(Gathering):
     """A part counts as a whole, so flows may have more than they need. Their senders learn with the sum that they have
     ended."""
 

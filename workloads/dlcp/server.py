@@ -17,7 +17,7 @@ from workloads.dlcp.classes import classes_of
 from workloads.dlcp.config import DlcpConfig
 from workloads.dlcp.events import SumParts
 from workloads.dlcp.flow import ReceivedFlow
-from workloads.dlcp.gathering import Gathering, Parts, Rows
+from workloads.dlcp.gathering import Gathering, PartGathering, RowGathering
 from workloads.dlcp.outgoing import Outgoing
 from workloads.dlcp.packets import header_of, rank_of
 from workloads.wire.aggregation import DatagramKind
@@ -114,7 +114,7 @@ class DlcpServer(DlcpHost):
 
     def gather(self) -> Gathering:
         """What the next iteration begins with."""
-        return (Parts if self._service else Rows)(self._config, self._dtype)
+        return (PartGathering if self._service else RowGathering)(self._config, self._dtype)
 
     def conclude(self, now: int) -> None:
         """When all gradients are there, its own as well."""

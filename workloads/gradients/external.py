@@ -16,13 +16,13 @@ from workloads.errors import ScenarioError
 from workloads.events import TrainingProgress
 from workloads.gradients.base import GradientSource, Vector
 
-__all__ = ["ENDLESS", "ExternalSource", "Mailbox", "PostedPieces", "attach_sources", "attached_source"]
+__all__ = ["ENDLESS", "ExternalSource", "PieceMailbox", "PostedPieces", "attach_sources", "attached_source"]
 
 ENDLESS = 1 << 40
 """iterations of a source while more may come"""
 
 
-class Mailbox(Protocol):
+class PieceMailbox(Protocol):
     """Where pieces of gradients are posted and their sums are left. Pieces are counted from 0."""
 
     @property
@@ -57,7 +57,7 @@ class ExternalSource:
     """An AwaitedSource of pieces of at most `elements`. `fill_up`: for a collective whose gradients have one size:
     shorter ones are padded with zeros, and the padding of the result is dropped."""
 
-    def __init__(self, mailbox: Mailbox, elements: int, *, poll_ns: int = 0, fill_up: bool = False) -> None:
+    def __init__(self, mailbox: PieceMailbox, elements: int, *, poll_ns: int = 0, fill_up: bool = False) -> None:
         self._mailbox, self.elements, self.poll_ns = mailbox, elements, poll_ns
         self.dtype: np.dtype[Any] = np.dtype("<f4")
         self._filled = np.zeros(elements, self.dtype) if fill_up else None

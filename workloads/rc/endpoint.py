@@ -11,7 +11,7 @@ from workloads.machine import Buffer, Event, FrameBatch
 from workloads.rc.attention import Attention, members
 from workloads.rc.compiled import can_be_compiled
 from workloads.rc.fast import FastPath, load_fast_path
-from workloads.rc.inbound import FrameReader
+from workloads.rc.inbound import RoceFrameReader
 from workloads.rc.irn_compiled import can_be_compiled_irn
 from workloads.rc.irn_fast import IrnFastPath, load_irn_fast_path
 from workloads.rc.irn_native_endpoint import NativeIrnEndpoint
@@ -39,7 +39,7 @@ class RcEndpoint:
     """
 
     def __init__(self) -> None:
-        self._outbox, self._regions, self._reader = Outbox(), MemoryRegions(), FrameReader()
+        self._outbox, self._regions, self._reader = Outbox(), MemoryRegions(), RoceFrameReader()
         self._qps: dict[int, QueuePair] = {}
         self._by_connection: dict[tuple[bytes, bytes, int], QueuePair] = {}
         self._addresses: set[bytes] = set()

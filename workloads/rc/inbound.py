@@ -14,7 +14,7 @@ from workloads.wire.envelope import ETHERNET, decode_envelope
 from workloads.wire.packet import EXTENSIONS
 from workloads.wire.trimming import TRIMMED_DSCP, trimmed_icrc
 
-__all__ = ["FrameReader", "Inbound", "inbound_icrc_is_valid", "inbound_is_trimmed"]
+__all__ = ["Inbound", "RoceFrameReader", "inbound_icrc_is_valid", "inbound_is_trimmed"]
 
 _BTH = struct.Struct("!BBHII")  # opcode; SE, M, pad, TVer; P_Key; FECN .. dest QPN; AckReq .. PSN
 _RETH, _IMM = struct.Struct("!QII"), struct.Struct("!I")  # address, key, length; value
@@ -47,7 +47,7 @@ class Inbound(NamedTuple):
         return self.envelope.tos & 3 == 3
 
 
-class FrameReader:
+class RoceFrameReader:
     """Decodes frames of any connection."""
 
     def read(self, frame: Buffer) -> Inbound | None:

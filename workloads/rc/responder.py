@@ -19,7 +19,7 @@ from workloads.rc.verbs import ReceiveCompleted, ReceiveRequest
 from workloads.wire import ACK_UNLIMITED, OPCODES, PSN_MASK, Nak, OpcodeInfo, opcode_name, psn_add, psn_diff
 from workloads.wire import rnr_syndrome as rnr_syndrome_of
 
-__all__ = ["Arrival", "Responder"]
+__all__ = ["RequestArrival", "Responder"]
 
 # (starts a message, ends it) -> position
 _POSITION = {
@@ -35,7 +35,7 @@ _PLACED = RESPONDER_TABLE[ResponderState.IN_MESSAGE, ResponderEvent.MIDDLE].stat
 _FINISHED = RESPONDER_TABLE[ResponderState.IN_MESSAGE, ResponderEvent.LAST].state
 
 
-class Arrival(NamedTuple):
+class RequestArrival(NamedTuple):
     """What the fast path must know to place requests."""
 
     shut: bool
@@ -147,15 +147,15 @@ class Responder:
         names = before.name.lower(), event.name.lower(), self.state.name.lower()
         self._outbox.events.append(QpStepped(self._config.qpn, "responder", *names, self.expected))
 
-    def arrival(self) -> Arrival:
+    def arrival(self) -> RequestArrival:
         """Where the next request goes."""
         message = self._message
         if self.state is ResponderState.ERROR:
-            return Arrival(True, None, False, len(self._receives), self._unacknowledged)
+            return RequestArrival(True, None, False, len(self._receives), self._unacknowledged)
         if message is None:
-            return Arrival(False, None, False, len(self._receives), self._unacknowledged)
+            return RequestArrival(False, None, False, len(self._receives), self._unacknowledged)
         place = message.memory[message.offset :]
-        return Arrival(False, place, message.is_write, len(self._receives), self._unacknowledged)
+        return RequestArrival(False, place, message.is_write, len(self._receives), self._unacknowledged)
 
     def open_write(self, rkey: int, va: int, length: int) -> None:
         """The first packet of a WRITE to a registered range came; `placed` counts it."""

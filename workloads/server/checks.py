@@ -16,7 +16,7 @@ from workloads.datagrams.problems import (
     problems_in_racks,
     problems_in_timeout,
 )
-from workloads.server.config import ServedJob, ServerConfig
+from workloads.server.config import JobOfServer, ServerConfig
 from workloads.wire.aggregation import MAX_ELEMENTS
 
 __all__ = ["problems_in_server"]
@@ -34,7 +34,7 @@ def problems_in_server(config: ServerConfig) -> Iterator[ConfigProblem]:
         yield from (problem.within(place) for problem in _problems_in_job(job))
 
 
-def _problems_in_job(job: ServedJob) -> Iterator[ConfigProblem]:
+def _problems_in_job(job: JobOfServer) -> Iterator[ConfigProblem]:
     if job.kind not in KINDS:
         yield ConfigProblem("kind", job.kind, ", ".join(KINDS))
     names_racks = job.kind in KINDS and KINDS[job.kind].names_racks

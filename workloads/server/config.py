@@ -11,7 +11,7 @@ from workloads.wire import Envelope
 if TYPE_CHECKING:
     from workloads.machine import HostMachine
 
-__all__ = ["Reset", "ServedJob", "ServedMember", "ServerConfig"]
+__all__ = ["JobOfServer", "Reset", "ServedMember", "ServerConfig"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class ServedMember:
 
 
 @dataclass(frozen=True, slots=True)
-class ServedJob:
+class JobOfServer:
     """One job of a server; `window`, `memory`, `salt` and `elements` are those of its workers
     (`workloads.atp.config`)."""
 
@@ -73,7 +73,7 @@ class ServerConfig:
     """name of its host"""
     envelope: Envelope
     """headers of results for all: from this host to the aggregation service of the switches"""
-    jobs: tuple[ServedJob, ...]
+    jobs: tuple[JobOfServer, ...]
     trace: bool = False
     """whether to report every step of the table (SlotChanged)"""
     resets: tuple[Reset, ...] = ()

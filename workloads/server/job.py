@@ -24,7 +24,7 @@ from workloads.datagrams.blocks import (
 from workloads.datagrams.worker_sets import ranks_in
 from workloads.machine import Event
 from workloads.server.block import Block
-from workloads.server.config import ServedJob
+from workloads.server.config import JobOfServer
 from workloads.server.held import HeldBack
 from workloads.server.sender import JobSender
 from workloads.server.tables import BLOCK_TABLE, DROP_REASONS, BlockAction, BlockEvent, BlockState
@@ -48,7 +48,7 @@ class JobServer(JobSender):
     """`envelope`: of results for all. `asks_again`: the server was restarted, and asks the workers for what it lost. A
     subclass may override its methods."""
 
-    def __init__(self, job: ServedJob, envelope: Envelope, *, asks_again: bool = False, trace: bool = False) -> None:
+    def __init__(self, job: JobOfServer, envelope: Envelope, *, asks_again: bool = False, trace: bool = False) -> None:
         JobSender.__init__(self, job, envelope)
         self._trace, self._window = trace, job.window
         self._asks = job.remind or asks_again

@@ -9,7 +9,7 @@ import cython
 from workloads.atp.config import KINDS
 from workloads.datagrams.worker_sets import WorkerSets
 from workloads.server.block import Block
-from workloads.server.config import ServedJob
+from workloads.server.config import JobOfServer
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT, SEQUENCES, AggregationHeader, DatagramKind, encode_datagram
 
@@ -41,7 +41,7 @@ _TO_ALL = -1
 class JobSender:
     """`envelope`: of results for all. A subclass may override its methods."""
 
-    def __init__(self, job: ServedJob, envelope: Envelope) -> None:
+    def __init__(self, job: JobOfServer, envelope: Envelope) -> None:
         self._job, self._saturating = job, job.arithmetic.dtype == "int32sat"
         self._sets = WorkerSets(len(job.members), job.racks)
         self._everybody = self._sets.everybody

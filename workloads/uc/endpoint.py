@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from workloads.machine import Buffer
-from workloads.rc.inbound import FrameReader, inbound_icrc_is_valid
+from workloads.rc.inbound import RoceFrameReader, inbound_icrc_is_valid
 from workloads.uc.config import UcQpConfig
 from workloads.uc.errors import UcError
 from workloads.uc.receiver import UcReceiver, UcWrite
@@ -33,7 +33,7 @@ class UcEndpoint:
 
     def __init__(self, ip: bytes, longest: int) -> None:
         self._ip, self._longest = ip, longest
-        self._reader = FrameReader()
+        self._reader = RoceFrameReader()
         self._configs: dict[int, UcQpConfig] = {}
         self._senders: dict[int, UcSender] = {}
         self._receivers: dict[int, UcReceiver] = {}

@@ -15,8 +15,8 @@ from testbed.sweeps.groups import groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
 
 __all__ = [
-    "Cell",
     "Crossing",
+    "MemoryCell",
     "Split",
     "best_split",
     "cells_of",
@@ -34,7 +34,7 @@ _NEAR = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class MemoryCell:
     """One subject at one memory size of one mix: runs in the order of seeds."""
 
     memory: int
@@ -55,24 +55,24 @@ class Cell:
         return spread([run.average_jct_s for run in self.runs])
 
 
-Cells = Mapping[tuple[int, str], Cell]
+Cells = Mapping[tuple[int, str], MemoryCell]
 """cells of one mix, by (memory, subject)"""
 
 
-def cells_of(finished: FinishedScenarios) -> dict[tuple[int, str], Cell]:
+def cells_of(finished: FinishedScenarios) -> dict[tuple[int, str], MemoryCell]:
     """Raises InternalError as `figures_of`."""
-    sweep, cells = finished.sweep, dict[tuple[int, str], Cell]()
+    sweep, cells = finished.sweep, dict[tuple[int, str], MemoryCell]()
     for group in groups_of(finished):
         memory, subject = group.values[MEMORY_KEY], str(group.values[sweep.variant_name])
         runs = tuple(
             figures_of(outcome, f"{sweep.name}, {subject}, memory {memory}, seed {point.seed}")
             for point, outcome in zip(group.points, group.outcomes, strict=True)
         )
-        cells[memory, subject] = Cell(memory, subject, runs)
+        cells[memory, subject] = MemoryCell(memory, subject, runs)
     return cells
 
 
-def gain(slow: Cell, fast: Cell) -> float:
+def gain(slow: MemoryCell, fast: MemoryCell) -> float:
     """How many times as long `slow` takes: the median over seeds of the ratio of two runs with one seed."""
     return median(a.average_jct_s / b.average_jct_s for a, b in zip(slow.runs, fast.runs, strict=True))
 

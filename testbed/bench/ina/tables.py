@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from testbed.bench.ina.analysis import Cell, Cells, Crossing, Split, best_split, crossings, gain, leader_at
+from testbed.bench.ina.analysis import Cells, Crossing, MemoryCell, Split, best_split, crossings, gain, leader_at
 from testbed.bench.ina.cases import ATP, ESA, SWITCHML, InaCase, words_of
 from testbed.terminal.numbers import byte_size, seconds
 from testbed.terminal.tables import table_lines
@@ -34,7 +34,7 @@ def mix_lines(cells: Cells, case: InaCase, width: int) -> Iterator[str]:
     yield from table_lines(_HEAD, rows, width, text=(_HEAD.index("protocol"),), keys=4, group=True)
 
 
-def _row(cells: Cells, cell: Cell, slots: int, windows: int) -> list[str]:
+def _row(cells: Cells, cell: MemoryCell, slots: int, windows: int) -> list[str]:
     def over(peer: str) -> str:
         return "-" if peer == cell.subject else f"{gain(cells[cell.memory, peer], cell):.2f}"
 

@@ -12,7 +12,7 @@ from testbed.bench.options import BenchOptions
 from testbed.bench.rows import Report, Row
 from testbed.bench.swept import FOLDER, Say, keep_swept, run_swept, write_runs
 from testbed.comparison.units import show_figure
-from testbed.sweeps.groups import Group, groups_of
+from testbed.sweeps.groups import PointGroup, groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.values import number_of
 from testbed.terminal.tables import table_lines
@@ -40,7 +40,7 @@ def bench_loss(say: Say, world: str, options: BenchOptions) -> Report:
     return Report(rows, lambda width: _tables(finished, width))
 
 
-def _rows(case: LossCase, groups: Sequence[Group]) -> Iterator[Row]:
+def _rows(case: LossCase, groups: Sequence[PointGroup]) -> Iterator[Row]:
     """Against the same without loss."""
     for group in groups:
         summary, plain = group.summary(_JCT), _lossless(groups, group)
@@ -58,11 +58,11 @@ def _rows(case: LossCase, groups: Sequence[Group]) -> Iterator[Row]:
         )
 
 
-def _label(case: LossCase, group: Group) -> str:
+def _label(case: LossCase, group: PointGroup) -> str:
     return str(group.values[case.sweep.variant_name])
 
 
-def _lossless(groups: Sequence[Group], group: Group) -> float | None:
+def _lossless(groups: Sequence[PointGroup], group: PointGroup) -> float | None:
     """Median of the same without loss, s; None: no valid run."""
     for other in groups:
         if other.values[LOSS_KEY] == 0 and dict(other.values, **{LOSS_KEY: group.values[LOSS_KEY]}) == group.values:
@@ -71,7 +71,7 @@ def _lossless(groups: Sequence[Group], group: Group) -> float | None:
     return None
 
 
-def _troubles(group: Group) -> str:
+def _troubles(group: PointGroup) -> str:
     """What did not end with a verdict `pass`; a rate at which nothing happened to be lost is `unknown`, and counts."""
     bad = [f"{count} {name}" for name, count in group.verdicts.items() if name not in ("pass", "unknown")]
     return f"{', '.join(bad)}: {group.reason}" if bad else ""
@@ -88,7 +88,7 @@ def _tables(finished: Sequence[tuple[LossCase, FinishedScenarios]], width: int) 
         yield ""
 
 
-def cost_table(case: LossCase, groups: Sequence[Group], width: int) -> Iterator[str]:
+def cost_table(case: LossCase, groups: Sequence[PointGroup], width: int) -> Iterator[str]:
     """A line for each protocol and recovery; medians over the seeds, `!` where some run did not pass."""
     losses = [rate for key, rates in case.sweep.axes if key == LOSS_KEY for rate in rates]
     cells: dict[str, list[str]] = {}

@@ -10,7 +10,7 @@ from testbed.bench.papers.claims import Place
 from testbed.bench.swept import Say
 from testbed.scenario.geometry import packet_bytes
 from testbed.scenario.model import Transport
-from testbed.sweeps.groups import Group
+from testbed.sweeps.groups import PointGroup
 from workloads.strategies.chain import SPLITS
 from workloads.strategies.costs import Devices, price_of
 from workloads.strategies.frontier import frontier
@@ -37,7 +37,7 @@ def credit_s(window: int) -> float:
     return packets * frame * max(1.0, (message + around) / (window * message)) + around
 
 
-def credit(groups: Sequence[Group]) -> list[Place]:
+def credit(groups: Sequence[PointGroup]) -> list[Place]:
     """Closed form / measured time, by window."""
     return [
         Place(f"window {window}", tuple(credit_s(window) / found for found in group.numbers("jct_s")), exact=True)

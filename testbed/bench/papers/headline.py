@@ -8,11 +8,11 @@ from typing import Any
 
 from testbed.bench.papers.claims import Claim, Place
 from testbed.bench.swept import Say
-from testbed.sweeps.groups import Group
+from testbed.sweeps.groups import PointGroup
 
 __all__ = ["Headline", "Measure", "Pair", "gains"]
 
-Measure = Callable[[Sequence[Group]], list[Place]]
+Measure = Callable[[Sequence[PointGroup]], list[Place]]
 """from the points of a sweep, each with its seeds, to the places of a headline"""
 
 
@@ -27,7 +27,7 @@ class Pair:
     """name of the pair, where there are several"""
 
 
-def _nothing(groups: Sequence[Group]) -> str:
+def _nothing(groups: Sequence[PointGroup]) -> str:
     return ""
 
 
@@ -50,7 +50,7 @@ class Headline:
     """labels of the variants that are run; empty: all"""
     quick: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     """values of axes in place of those of the sweep, with `--quick`"""
-    remark: Callable[[Sequence[Group]], str] = _nothing
+    remark: Callable[[Sequence[PointGroup]], str] = _nothing
     """something more to say of the same points"""
     is_setting_known: bool = True
     """False: no figure counts as reproduced, because any sweep over settings has some maximum"""
@@ -61,8 +61,8 @@ class Headline:
 def gains(pairs: Sequence[Pair], figure: str, *, exact: bool = False) -> Measure:
     """Places by the keys of the sweep's axes, and by pair. A gain is the smallest of peers' figure / subject's."""
 
-    def measure(groups: Sequence[Group]) -> list[Place]:
-        by_place: dict[tuple[tuple[str, Any], ...], dict[str, Group]] = {}
+    def measure(groups: Sequence[PointGroup]) -> list[Place]:
+        by_place: dict[tuple[tuple[str, Any], ...], dict[str, PointGroup]] = {}
         for group in groups:
             by_place.setdefault(_place_of(group), {})[str(_variant(group))] = group
         return [
@@ -74,12 +74,12 @@ def gains(pairs: Sequence[Pair], figure: str, *, exact: bool = False) -> Measure
     return measure
 
 
-def _variant(group: Group) -> Any:
+def _variant(group: PointGroup) -> Any:
     values = group.values
     return values.get("variant", values.get("protocol", ""))
 
 
-def _place_of(group: Group) -> tuple[tuple[str, Any], ...]:
+def _place_of(group: PointGroup) -> tuple[tuple[str, Any], ...]:
     return tuple((key, value) for key, value in group.labels if "." in key)
 
 
@@ -88,7 +88,7 @@ def _name(place: Sequence[tuple[str, Any]], pair: Pair, pairs: int) -> str:
     return ", ".join([pair.name] * (pairs > 1) + words) or pair.name or pair.subject
 
 
-def _paired(found: Mapping[str, Group], pair: Pair, figure: str) -> tuple[float, ...]:
+def _paired(found: Mapping[str, PointGroup], pair: Pair, figure: str) -> tuple[float, ...]:
     if pair.subject not in found or not set(pair.peers) & found.keys():
         return ()
     subject = _by_seed(found[pair.subject], figure)
@@ -100,8 +100,8 @@ def _paired(found: Mapping[str, Group], pair: Pair, figure: str) -> tuple[float,
     )
 
 
-def _by_seed(group: Group, figure: str) -> dict[int, float]:
-    """Of valid runs alone, as `Group.numbers`."""
+def _by_seed(group: PointGroup, figure: str) -> dict[int, float]:
+    """Of valid runs alone, as `PointGroup.numbers`."""
     return {
         point.seed: float(value)
         for point, outcome in zip(group.points, group.outcomes, strict=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from testbed.bench.papers.claims import Exactly, Grows, NoFigure, Place, Range, UpTo, Wins
 from testbed.bench.papers.direct import FRONTIERS, credit, frontier_of_strategies, grid_rates
 from testbed.bench.papers.headline import Headline, Measure, Pair, gains
-from testbed.sweeps.groups import Group
+from testbed.sweeps.groups import PointGroup
 
 __all__ = ["HEADLINES"]
 
@@ -25,7 +25,7 @@ _RATIOS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 _OURS = "8 hosts, 100 Mbit/s, gradients / 1000; computation does not overlap"
 
 
-def _times(groups: Sequence[Group], models: Mapping[str, str]) -> dict[str, tuple[float, float]]:
+def _times(groups: Sequence[PointGroup], models: Mapping[str, str]) -> dict[str, tuple[float, float]]:
     """(NetReduce, ring) in s, by model, of the runs that are valid."""
     found: dict[str, dict[str, float]] = {}
     for group in groups:
@@ -36,7 +36,7 @@ def _times(groups: Sequence[Group], models: Mapping[str, str]) -> dict[str, tupl
 
 
 def _training(models: Mapping[str, str]) -> Measure:
-    def measure(groups: Sequence[Group]) -> list[Place]:
+    def measure(groups: Sequence[PointGroup]) -> list[Place]:
         times = _times(groups, models)
         return [
             Place(f"{name}, ratio {ratio:g}", _gain_at(times[name], ratio) if name in times else (), exact=True)
@@ -53,10 +53,10 @@ def _gain_at(times: tuple[float, float], ratio: float) -> tuple[float, ...]:
     return ((computing + ring) / (computing + netreduce),)
 
 
-def _where(models: Mapping[str, str], wanted: float) -> Callable[[Sequence[Group]], str]:
+def _where(models: Mapping[str, str], wanted: float) -> Callable[[Sequence[PointGroup]], str]:
     """At which ratio of communication to computation the gain would be `wanted`."""
 
-    def say(groups: Sequence[Group]) -> str:
+    def say(groups: Sequence[PointGroup]) -> str:
         found = []
         for name, (netreduce, ring) in _times(groups, models).items():
             left = 1 - wanted * netreduce / ring
@@ -66,7 +66,7 @@ def _where(models: Mapping[str, str], wanted: float) -> Callable[[Sequence[Group
     return say
 
 
-def _irn(groups: Sequence[Group]) -> list[Place]:
+def _irn(groups: Sequence[PointGroup]) -> list[Place]:
     """Average slowdown and average FCT."""
     pairs = (
         Pair("IRN without PFC", ("RoCE with PFC",), "no control"),

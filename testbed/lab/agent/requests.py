@@ -20,7 +20,7 @@ from testbed.lab.agent.answers import (
 )
 from testbed.lab.agent.facts import HostFacts, InterfaceFacts
 from testbed.lab.agent.protocol import AgentRefused, Message
-from workloads.codec import NOTHING, PLAIN, Misfit, Problem
+from workloads.codec import NOTHING, PLAIN, CodecProblem, Misfit
 
 __all__ = [
     "ActOnCard",
@@ -277,7 +277,7 @@ def describe_misfit(misfit: Misfit) -> str:
     return "; ".join(_describe(problem) for problem in misfit.problems)
 
 
-def _describe(problem: Problem) -> str:
+def _describe(problem: CodecProblem) -> str:
     place = ".".join(map(str, problem.path)) or "it"
     if problem.found is NOTHING:
         return f"{place} {problem.problem}"

@@ -14,13 +14,13 @@ from switch_nodes.dataplane.packet_io import PacketIo
 from switch_nodes.fpga.golden import Output, TimedFrame
 from workloads.machine import FrameBatch
 
-__all__ = ["Passage", "play_through"]
+__all__ = ["PortPassage", "play_through"]
 
 _ROWS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class PortPassage:
     outputs: tuple[Output, ...]
     strangers: int
     """frames from a MAC that sent nothing into the card: other talk on the wires"""
@@ -37,7 +37,7 @@ def play_through(
     timeout_ns: int,
     settle_ns: int,
     give_up_after: int = 3,
-) -> Passage:
+) -> PortPassage:
     """`timeout_ns`: how long to wait for what must come out after an input. `settle_ns`: how long to listen when
     nothing must, since a frame must not overtake another on its way through the card, and at the end. After so many
     stalls the rest is not sent."""
@@ -73,4 +73,4 @@ def play_through(
         else:
             listen(step, clock() + settle_ns)
     listen(len(inputs) - 1, clock() + settle_ns)
-    return Passage(tuple(outputs), strangers, stalled)
+    return PortPassage(tuple(outputs), strangers, stalled)

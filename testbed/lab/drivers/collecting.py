@@ -8,7 +8,7 @@ from pathlib import Path
 from testbed.lab.agent.answers import FileEntry
 from testbed.lab.agent.requests import ListFiles
 from testbed.lab.client import WrongAnswer
-from testbed.lab.lab import Done, Lab
+from testbed.lab.lab import Lab, StepDone
 from testbed.lab.model import Host
 from testbed.lab.transfer import MAX_FILE, local_name, receive
 from workloads.errors import LabError
@@ -23,7 +23,7 @@ _COLLECT_S = 300.0
 """time limit for all files of a run on one host"""
 
 
-def collect_files(lab: Lab, host: Host, run: str, folder: Path) -> Done:
+def collect_files(lab: Lab, host: Host, run: str, folder: Path) -> StepDone:
     """Into FOLDER/HOST-NAME; at most 256 MiB each, 1 GiB, 1000 files and 300 s per host. Raises LabError."""
     entries = _listing(lab, host, run)
     deadline, left = time.monotonic() + _COLLECT_S, MAX_RUN_BYTES
@@ -40,7 +40,7 @@ def collect_files(lab: Lab, host: Host, run: str, folder: Path) -> Done:
             most=min(MAX_FILE, left), timeout_s=limit_s,
         )  # fmt: skip
         paths.append(target)
-    return Done(paths, f"{len(paths)} files, {MAX_RUN_BYTES - left} bytes")
+    return StepDone(paths, f"{len(paths)} files, {MAX_RUN_BYTES - left} bytes")
 
 
 def _listing(lab: Lab, host: Host, run: str) -> tuple[FileEntry, ...]:

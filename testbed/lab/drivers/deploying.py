@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from testbed.lab.agent.requests import Quit
 from testbed.lab.client import NoAgent
-from testbed.lab.lab import Done, Lab
+from testbed.lab.lab import Lab, StepDone
 from testbed.lab.model import Host
 from testbed.lab.package import Package
 from testbed.lab.ssh import tail
@@ -23,7 +23,7 @@ def script(name: str) -> bytes:
     return files("testbed.lab.agent").joinpath(name).read_bytes()
 
 
-def deploy_package(lab: Lab, host: Host, package: Package) -> Done:
+def deploy_package(lab: Lab, host: Host, package: Package) -> StepDone:
     """What is there already is left alone. Raises LabError."""
     shell = lab.shell(host)
     there = shell.run(["readlink", f"{host.base}/current"], check=False).text.strip()
@@ -47,7 +47,9 @@ def deploy_package(lab: Lab, host: Host, package: Package) -> Done:
         finally:
             shell.run(["rm", "-f", path], check=False)
     started = _ensure_agent(lab, host, package.version)
-    return Done(package.version, f"{package.version}, agent {started}", changed=said != "there" or started != "runs")
+    return StepDone(
+        package.version, f"{package.version}, agent {started}", changed=said != "there" or started != "runs"
+    )
 
 
 def _ensure_agent(lab: Lab, host: Host, version: str) -> str:

@@ -30,7 +30,7 @@ from testbed.lab.drivers.collecting import collect_files
 from testbed.lab.drivers.deploying import deploy_package, script
 from testbed.lab.drivers.power import POWER_TIMEOUT_S, run_here
 from testbed.lab.drivers.step import Driver, step
-from testbed.lab.lab import Done
+from testbed.lab.lab import StepDone
 from testbed.lab.model import Host
 from testbed.lab.package import Package, build_package
 from workloads.codec import PLAIN
@@ -48,7 +48,7 @@ class HostDriver(Driver):
         "OS, interfaces, MTU, clock, disk and versions of hosts",
         would=("run {python} with testbed/lab/agent/facts.py on stdin",), changes=False, command=True, task=True,
     )  # fmt: skip
-    def check(self, host: Host, *, needs_version: bool = True) -> Done:
+    def check(self, host: Host, *, needs_version: bool = True) -> StepDone:
         """Facts; `needs_version` False: any version, or none, will do. Raises LabError with all that is wrong with the
         host."""
         version = build_package().version if needs_version else None
@@ -68,14 +68,14 @@ class HostDriver(Driver):
         if problems:
             raise LabError(host.name, "; ".join(problems))
         about = f"{facts.os}, kernel {facts.kernel}, Python {facts.python}, {facts.cpus} CPUs"
-        return Done(facts, about, changed=False)
+        return StepDone(facts, about, changed=False)
 
     @step(
         "this package and its agent to hosts",
         would=("send package {version} to {base}/packages", "unpack it to {base}/deploy/{version}", "start its agent"),
         command=True, task=True,
     )  # fmt: skip
-    def deploy(self, host: Host, *, package: Package | None = None) -> Done:
+    def deploy(self, host: Host, *, package: Package | None = None) -> StepDone:
         """This package by its content. What is there already is left alone."""
         return deploy_package(self.lab, host, package or build_package())
 
@@ -83,12 +83,12 @@ class HostDriver(Driver):
         "leases, cards and runs of hosts",
         would=("ask the agent at {socket}: hello",), needs=("deploy",), changes=False, command=True,
     )  # fmt: skip
-    def status(self, host: Host) -> Done:
+    def status(self, host: Host) -> StepDone:
         found = self.lab.agent(host).hello()
         leases = [f"{item.resource} leased by {item.owner}" for item in found.leases]
         cards = [f"card {card.card} {card.state}" for card in found.cards]
         runs = [f"runs {name}" for name in found.running]
-        return Done(found, "; ".join([*leases, *cards, *runs]) or "free", changed=False)
+        return StepDone(found, "; ".join([*leases, *cards, *runs]) or "free", changed=False)
 
     def held(self) -> frozenset[str]:
         """Names of hosts that we have leased by `tb lab lease`: what is done there for a while must not end that."""
@@ -103,7 +103,7 @@ class HostDriver(Driver):
         would=("ask the agent at {socket}: lease",), needs=("deploy",), undone_by="release", all_or_none=True,
         command=True,
     )  # fmt: skip
-    def lease(self, host: Host, *, seconds: float, purpose: str = "") -> Done:
+    def lease(self, host: Host, *, seconds: float, purpose: str = "") -> StepDone:
         """Everything on the host, for so long from now; renewed when it is ours. All of it, or nothing of it. With a
         purpose, what a killed client left there is ended."""
         agent, got, seconds = self.lab.agent(host), list[str](), min(seconds, MAX_SECONDS)
@@ -118,13 +118,13 @@ class HostDriver(Driver):
             raise
         left = agent.ask(ClearHost(self._token(host))) if purpose else ()
         more = f"; ended {', '.join(left)}, which was left there" if left else ""
-        return Done(got, f"{', '.join(got)} for {seconds:g} s{more}")
+        return StepDone(got, f"{', '.join(got)} for {seconds:g} s{more}")
 
     @step(
         "give them back; --break: also leases of other users",
         would=("ask the agent at {socket}: release, or break",), needs=("deploy",), command=True,
     )  # fmt: skip
-    def release(self, host: Host) -> Done:
+    def release(self, host: Host) -> StepDone:
         """Ours only; with it ends what lives by it."""
         ended, found = list[str](), []
         for resource in self._resources(host):
@@ -133,55 +133,55 @@ class HostDriver(Driver):
                 found.append(resource)
                 ended += over.ended
         more = f"; ended {', '.join(ended)}" if ended else ""
-        return Done(found, (", ".join(found) or "nothing was leased") + more, changed=bool(found))
+        return StepDone(found, (", ".join(found) or "nothing was leased") + more, changed=bool(found))
 
     @step("give them back, also leases of other users; says whose", name="break", needs=("deploy",))
-    def break_leases(self, host: Host) -> Done:
+    def break_leases(self, host: Host) -> StepDone:
         ended = []
         for resource in self._resources(host):
             over = self.lab.agent(host).ask(BreakLease(resource))
             if over is not None:
                 ended.append(f"{resource} was leased by {over.owner}")
-        return Done(ended, "; ".join(ended) or "nothing was leased", changed=bool(ended))
+        return StepDone(ended, "; ".join(ended) or "nothing was leased", changed=bool(ended))
 
     @step("which code processes of a run are there", needs=("deploy",), changes=False)
-    def code(self, host: Host, *, libraries: Sequence[str]) -> Done:
+    def code(self, host: Host, *, libraries: Sequence[str]) -> StepDone:
         """Version of this package, of Python, and whether these libraries of the C core run."""
         found = self.lab.agent(host).ask(WhichCode(tuple(libraries)), timeout_s=_BUILD_S)
-        return Done(found, f"{found.code}, version {found.version}, Python {found.python}", changed=False)
+        return StepDone(found, f"{found.code}, version {found.version}, Python {found.python}", changed=False)
 
     @step(
         "keep kernels out of RoCE on an interface", needs=("lease",), undone_by="detach", undone_with="lease", task=True
     )
-    def attach(self, host: Host, *, label: str = "data", mtu: int = 1500) -> Done:
+    def attach(self, host: Host, *, label: str = "data", mtu: int = 1500) -> StepDone:
         """MAC and address of the interface."""
         device = host.interface(label).device
         facts = self.lab.agent(host).ask(AttachGuard(device, mtu, self._token(host)))
-        return Done(facts, f"{device} {facts.mac} {facts.address or 'without an address'}")
+        return StepDone(facts, f"{device} {facts.mac} {facts.address or 'without an address'}")
 
     @step("give the interface back to the kernel", needs=("lease",), task=True)
-    def detach(self, host: Host, *, label: str = "data") -> Done:
+    def detach(self, host: Host, *, label: str = "data") -> StepDone:
         device = host.interface(label).device
         was = self.lab.agent(host).ask(DetachGuard(device, self._token(host)))
-        return Done(was, device, changed=was)
+        return StepDone(was, device, changed=was)
 
     @step("start a worker, which waits", needs=("lease", "attach"), undone_by="stop", undone_with="lease")
-    def prepare(self, host: Host, *, run: str, name: str, device: str, config: str, capture: bool) -> Done:
+    def prepare(self, host: Host, *, run: str, name: str, device: str, config: str, capture: bool) -> StepDone:
         dilation = self.lab.inventory.dilation
         return self._asked(
             host, PrepareProcess(run, name, "worker", device, config, self._token(host), capture, dilation)
         )
 
     @step("workers begin", needs=("prepare",))
-    def go(self, host: Host, *, run: str) -> Done:
+    def go(self, host: Host, *, run: str) -> StepDone:
         return self._asked(host, StartProcesses(run, self._token(host)))
 
     @step("end workers", needs=("lease",))
-    def stop(self, host: Host, *, run: str) -> Done:
+    def stop(self, host: Host, *, run: str) -> StepDone:
         return self._asked(host, EndProcesses(run, self._token(host)))
 
     @step("forget the files of a run", needs=("lease",))
-    def remove(self, host: Host, *, run: str) -> Done:
+    def remove(self, host: Host, *, run: str) -> StepDone:
         return self._asked(host, RemoveRun(run, self._token(host)))
 
     @step(
@@ -189,7 +189,7 @@ class HostDriver(Driver):
         would=("ask the agent at {socket}: files", "fetch them from {base}/runs"),
         needs=("deploy",), changes=False, command=True, task=True,
     )  # fmt: skip
-    def collect(self, host: Host, *, run: str, out: Path) -> Done:
+    def collect(self, host: Host, *, run: str, out: Path) -> StepDone:
         """Paths."""
         return collect_files(self.lab, host, run, out)
 
@@ -198,7 +198,7 @@ class HostDriver(Driver):
         name="power-cycle", would=("run here: {power}", "connect until it answers"), named=True, command=True,
         task=True,
     )  # fmt: skip
-    def power_cycle(self, host: Host) -> Done:
+    def power_cycle(self, host: Host) -> StepDone:
         """By the command of the inventory, on this machine; then until it answers again."""
         if host.power is None:
             raise LabError(host.name, "its inventory says not how it is switched (power.cycle)")
@@ -208,7 +208,7 @@ class HostDriver(Driver):
         while True:
             try:
                 self.lab.shell(host)
-                return Done(None, f"`{command}`, and it answers")
+                return StepDone(None, f"`{command}`, and it answers")
             except LabError:
                 if time.monotonic() > deadline:
                     raise
@@ -221,5 +221,5 @@ class HostDriver(Driver):
     def _token(self, host: Host, resource: str = HOST) -> str:
         return self.lab.owner.token(host.name, resource)
 
-    def _asked(self, host: Host, request: Request[Any]) -> Done:
-        return Done(self.lab.agent(host).ask(request))
+    def _asked(self, host: Host, request: Request[Any]) -> StepDone:
+        return StepDone(self.lab.agent(host).ask(request))

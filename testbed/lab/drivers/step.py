@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, ClassVar
 
-from testbed.lab.lab import Done, Lab
+from testbed.lab.lab import Lab, StepDone
 from testbed.lab.model import Host
 from testbed.lab.parallel import TaskOutcome, require_all
 from workloads.errors import LabError
@@ -28,7 +28,7 @@ class DriverStep:
     """name in the history, in `tb lab` and as a task"""
     does: str
     """description for people, in one line"""
-    act: Callable[..., Done]
+    act: Callable[..., StepDone]
     """method of the driver: (driver, host, arguments by name)"""
     would: tuple[str, ...] = ()
     """what runs where, for a dry run; {python}, {base}, {socket}, {version} and {power} are the host's"""
@@ -66,10 +66,10 @@ class _Declared:
         return self if driver is None else BoundStep(driver, self.step)
 
 
-def step(does: str, *, name: str = "", **declared: Any) -> Callable[[Callable[..., Done]], Any]:
+def step(does: str, *, name: str = "", **declared: Any) -> Callable[[Callable[..., StepDone]], Any]:
     """Declares a method as a step; `name`: other than the method's. The rest: fields of Step."""
 
-    def declare(act: Callable[..., Done]) -> _Declared:
+    def declare(act: Callable[..., StepDone]) -> _Declared:
         return _Declared(DriverStep(name or act.__name__, does, act, **declared))
 
     return declare
@@ -124,15 +124,17 @@ class BoundStep:
 
     def attempt(
         self, hosts: Sequence[Host] | None = None, *, each: _Each = lambda host: {}, **arguments: Any
-    ) -> list[TaskOutcome[Host, Done]]:
+    ) -> list[TaskOutcome[Host, StepDone]]:
         """As a call, on these hosts (default: the driver's); no failure raises."""
 
-        def act(host: Host) -> Done:
+        def act(host: Host) -> StepDone:
             return self.step.act(self.driver, host, **arguments, **each(host))
 
         return self.driver.lab.attempt(self.step.name, act, self.driver.hosts if hosts is None else hosts)
 
-    def undo(self, hosts: Sequence[Host], each: _Each, arguments: Mapping[str, Any]) -> list[TaskOutcome[Host, Done]]:
+    def undo(
+        self, hosts: Sequence[Host], each: _Each, arguments: Mapping[str, Any]
+    ) -> list[TaskOutcome[Host, StepDone]]:
         """Run the step that is declared to undo it, with those arguments of this step that it takes."""
         inverse = self.driver.step(self.step.undone_by)
         wanted = inverse.step.parameters
@@ -170,9 +172,9 @@ class Undoing:
             if not _undoes(bound, entry[0]) or not hosts.issuperset(host.name for host in entry[0].driver.hosts)
         ]
 
-    def undo(self) -> list[TaskOutcome[Host, Done]]:
+    def undo(self) -> list[TaskOutcome[Host, StepDone]]:
         """All that is noted; no failure raises."""
-        outcomes: list[TaskOutcome[Host, Done]] = []
+        outcomes: list[TaskOutcome[Host, StepDone]] = []
         undone: list[BoundStep] = []
         while self._begun:
             bound, each, arguments = self._begun.pop()

@@ -13,7 +13,7 @@ import numpy as np
 
 from testbed.checkers.context import CheckContext
 from testbed.checkers.folds import Array, fold
-from testbed.checkers.reference import GradientSource, SourceFactory
+from testbed.checkers.reference import JudgedGradients, SourceFactory
 from testbed.faults.model import Kill
 from testbed.plan import Plan
 from workloads.config import ArithmeticSpec
@@ -176,7 +176,7 @@ class JobJudge(ABC):
         names = {host.name for host in self.hosts}
         return not names & self.told.killed and all((name, iteration) in self.told.digests for name in names)
 
-    def iteration_problems(self, iteration: int, sources: Sequence[GradientSource]) -> Iterator[str]:
+    def iteration_problems(self, iteration: int, sources: Sequence[JudgedGradients]) -> Iterator[str]:
         """With that iteration's gradients in the sources, by rank. Raises NotTold."""
         gradients = [np.array(source.gradient(iteration)).reshape(-1) for source in sources]
         for found in self.results(iteration, gradients):

@@ -28,7 +28,7 @@ from workloads import grid
 from workloads.config import JobShare
 from workloads.errors import InternalError, ScenarioError
 from workloads.grid.config import SERVER
-from workloads.server import Reset, ServedJob, ServedMember, ServerConfig
+from workloads.server import JobOfServer, Reset, ServedMember, ServerConfig
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT
 
@@ -145,7 +145,7 @@ def _server(parts: _Parts) -> ServerConfig:
         name=server.name,
         envelope=Envelope(server.mac, GROUP_MAC, server.ip, GROUP_IP, AGGREGATION_PORT, tos=_ECT0),
         jobs=(
-            ServedJob(
+            JobOfServer(
                 job=job.number,
                 kind="grid",
                 members=tuple(ServedMember(rank, host.mac, host.ip) for rank, host in enumerate(job.hosts)),

@@ -27,7 +27,7 @@ from workloads.atp import AtpConfig
 from workloads.config import ArithmeticSpec, JobShare
 from workloads.datagrams.worker_sets import WIDTH
 from workloads.errors import InternalError
-from workloads.server import ServedJob, ServedMember, ServerConfig
+from workloads.server import JobOfServer, ServedMember, ServerConfig
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT
 
@@ -119,8 +119,8 @@ def _servers(
         )
 
 
-def _served(scenario: Scenario, job: PlannedJob, racks: Mapping[str, tuple[int, ...]], salt: int) -> ServedJob:
-    return ServedJob(
+def _served(scenario: Scenario, job: PlannedJob, racks: Mapping[str, tuple[int, ...]], salt: int) -> JobOfServer:
+    return JobOfServer(
         job=job.number,
         kind=job.job.collective,
         members=tuple(ServedMember(rank, host.mac, host.ip) for rank, host in enumerate(job.hosts)),

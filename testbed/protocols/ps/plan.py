@@ -18,7 +18,7 @@ from testbed.protocols.ps.keys import PsKeys
 from testbed.scenario.model import Scenario
 from topologies.routing import Junction, combining_trees
 from workloads.atp import AtpConfig
-from workloads.server import ServedJob
+from workloads.server import JobOfServer
 
 __all__ = ["keys_of_ps", "plan_ps"]
 
@@ -52,7 +52,7 @@ def plan_ps(scenario: Scenario) -> Plan:
     def told(job: JobConfig) -> JobConfig:
         return replace(job, adds=keys.aggregation, window=windows.get(job.job, job.window))
 
-    def served(job: ServedJob) -> ServedJob:
+    def served(job: JobOfServer) -> JobOfServer:
         return replace(
             job,
             multicast=keys.multicast,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["KINDS", "Kind", "Lane", "Mark", "MessageLife", "Span", "Timeline"]
+__all__ = ["KINDS", "Lane", "Mark", "MarkKind", "MessageLife", "Span", "Timeline"]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class MarkKind:
     """A kind of mark."""
 
     glyph: str
@@ -19,24 +19,24 @@ class Kind:
     """what a person who looks for a fault must not miss"""
 
 
-KINDS: dict[str, Kind] = {
-    "fail": Kind("F", "failure", "#111111", True),
-    "fault": Kind("x", "fault hit", "#c81e1e", True),
-    "timeout": Kind("T", "timer ran out", "#c2410c", True),
-    "back": Kind("G", "sender goes back", "#ea8a1e", True),
-    "nak": Kind("N", "NAK sent", "#7e3ab5", True),
-    "trimmed": Kind("c", "packet came trimmed", "#b4540a", True),
-    "reject": Kind("j", "frame rejected", "#a61e5c", True),
-    "ignored": Kind("i", "packet ignored", "#8a6d3b", True),
-    "replay": Kind("r", "result replayed", "#0f8a8a", True),
-    "inferred": Kind("f", "FIRST missing", "#5b6b12", True),
-    "result": Kind("o", "result received", "#2563ab", False),
-    "ack": Kind("a", "own message ACKed", "#2f8f46", False),
-    "post": Kind("p", "message posted", "#6b7480", False),
-    "sum": Kind("s", "message summed", "#2f8f46", False),
-    "turn": Kind("=", "iteration", "#6b7480", False),
-    "odd": Kind("~", "unusual step", "#7c6f2a", False),
-    "step": Kind("-", "step of a table", "#9aa4ad", False),
+KINDS: dict[str, MarkKind] = {
+    "fail": MarkKind("F", "failure", "#111111", True),
+    "fault": MarkKind("x", "fault hit", "#c81e1e", True),
+    "timeout": MarkKind("T", "timer ran out", "#c2410c", True),
+    "back": MarkKind("G", "sender goes back", "#ea8a1e", True),
+    "nak": MarkKind("N", "NAK sent", "#7e3ab5", True),
+    "trimmed": MarkKind("c", "packet came trimmed", "#b4540a", True),
+    "reject": MarkKind("j", "frame rejected", "#a61e5c", True),
+    "ignored": MarkKind("i", "packet ignored", "#8a6d3b", True),
+    "replay": MarkKind("r", "result replayed", "#0f8a8a", True),
+    "inferred": MarkKind("f", "FIRST missing", "#5b6b12", True),
+    "result": MarkKind("o", "result received", "#2563ab", False),
+    "ack": MarkKind("a", "own message ACKed", "#2f8f46", False),
+    "post": MarkKind("p", "message posted", "#6b7480", False),
+    "sum": MarkKind("s", "message summed", "#2f8f46", False),
+    "turn": MarkKind("=", "iteration", "#6b7480", False),
+    "odd": MarkKind("~", "unusual step", "#7c6f2a", False),
+    "step": MarkKind("-", "step of a table", "#9aa4ad", False),
 }
 """kinds by name, the weightiest first: where marks share a place, that one is shown"""
 

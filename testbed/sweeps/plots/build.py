@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from testbed.reading.problems import show
-from testbed.sweeps.groups import Group, groups_of
+from testbed.sweeps.groups import PointGroup, groups_of
 from testbed.sweeps.plots.axes import show_tick, with_scale, with_ticks
 from testbed.sweeps.plots.names import (
     PROTOCOL_KEYS,
@@ -18,7 +18,7 @@ from testbed.sweeps.plots.names import (
     title_of_protocol,
 )
 from testbed.sweeps.plots.options import PlotOptions
-from testbed.sweeps.plots.picture import LEFT_OUT, Axis, Chart, Mark, Picture, Series
+from testbed.sweeps.plots.picture import LEFT_OUT, Axis, Chart, PlotMark, PlotPicture, PlotSeries
 from testbed.sweeps.plots.styles import look_of, read_style
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.values import number_of, shown_value
@@ -42,7 +42,7 @@ class _Layout:
     charts: tuple[str, ...]
 
 
-def pictures_of(finished: FinishedScenarios, figure: str, options: PlotOptions) -> list[Picture]:
+def pictures_of(finished: FinishedScenarios, figure: str, options: PlotOptions) -> list[PlotPicture]:
     """Empty where no run reported the figure. Raises ScenarioError for a kind that the sweep has too few keys for."""
     groups = groups_of(finished)
     if not any(group.numbers(figure) for group in groups):
@@ -51,7 +51,9 @@ def pictures_of(finished: FinishedScenarios, figure: str, options: PlotOptions) 
 
 
 class _Build:
-    def __init__(self, finished: FinishedScenarios, groups: Sequence[Group], figure: str, options: PlotOptions) -> None:
+    def __init__(
+        self, finished: FinishedScenarios, groups: Sequence[PointGroup], figure: str, options: PlotOptions
+    ) -> None:
         self.finished, self.groups, self.figure, self.options = finished, groups, figure, options
         self.dimensions = finished.sweep.dimensions
         self.variants = finished.sweep.variant_name
@@ -66,7 +68,7 @@ class _Build:
         numbers = [number for group in groups for number in group.numbers(figure)]
         self.measured = scaled(figure_quantity(figure), numbers)
 
-    def pictures(self) -> list[Picture]:
+    def pictures(self) -> list[PlotPicture]:
         charts = self._charts()
         axis = self._along([value for name, value in self.dimensions.items() if name == self.layout.along])
         colour = values = Axis(self.options.ylabel or self.measured.label, self.measured.factor)
@@ -93,7 +95,7 @@ class _Build:
         legend = self.options.legend
         if legend is None:
             legend = "" if self.layout.series in ("", self.variants) else self.keys[self.layout.series].label
-        whole = Picture(
+        whole = PlotPicture(
             self.layout.kind, self.figure, self.options.style, axis, values, (), colour,
             self.options.title, None if legend == "none" else legend, self.options.size_in,
         )  # fmt: skip
@@ -144,7 +146,7 @@ class _Build:
 
     def _charts(self) -> list[Chart]:
         layout = self.layout
-        found: dict[tuple[str, ...], dict[str, list[Group]]] = {}
+        found: dict[tuple[str, ...], dict[str, list[PointGroup]]] = {}
         for group in self.groups:
             key = tuple(shown_value(group.values[name]) for name in layout.charts)
             label = shown_value(group.values[layout.series]) if layout.series else ""
@@ -152,7 +154,7 @@ class _Build:
         words = [shown_value(value) for value in self.dimensions.get(layout.series, ("",))]
         return [self._chart(key, members, words) for key, members in found.items()]
 
-    def _chart(self, key: tuple[str, ...], members: Mapping[str, Sequence[Group]], words: Sequence[str]) -> Chart:
+    def _chart(self, key: tuple[str, ...], members: Mapping[str, Sequence[PointGroup]], words: Sequence[str]) -> Chart:
         layout = self.layout
         first = next(iter(members.values()))[0]
         title = ", ".join(self._titled(name, first.values[name]) for name in layout.charts)
@@ -161,10 +163,10 @@ class _Build:
             shown = self._word(layout.series, groups[0].values[layout.series]) if layout.series else ""
             keys = {layout.series: label} if layout.series else {}
             marks = tuple(self._mark(group) for group in groups)
-            series.append(Series(shown, keys, look_of(words.index(label), self.colors), marks))
+            series.append(PlotSeries(shown, keys, look_of(words.index(label), self.colors), marks))
         return Chart(title, dict(zip(layout.charts, key, strict=True)), tuple(series))
 
-    def _mark(self, group: Group) -> Mark:
+    def _mark(self, group: PointGroup) -> PlotMark:
         name, factor = self.layout.along, self.measured.factor
         value = group.values[name] if name else ""
         values = self.dimensions.get(name, ("",))
@@ -173,7 +175,7 @@ class _Build:
         summary, left_out = group.summary(self.figure), group.left_out(self.figure)
         ends = (None, None, None) if summary is None else (summary.median, summary.low, summary.high)
         median, low, high = (None if end is None else end * factor for end in ends)
-        return Mark(
+        return PlotMark(
             float(at) if places is None else places[at], shown_value(value),
             tuple(number * factor for number in group.numbers(self.figure)), median, low, high, len(group.points),
             next((why for why in LEFT_OUT if left_out[why]), ""),

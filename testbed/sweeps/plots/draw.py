@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from testbed.sweeps.plots.picture import BREAK, Chart, Mark, Picture, Series
+from testbed.sweeps.plots.picture import BREAK, Chart, PlotMark, PlotPicture, PlotSeries
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,12 +46,12 @@ class Fit:
     """numbers in the cells of a heat map"""
 
 
-def columns_of(picture: Picture, width_in: float) -> int:
+def columns_of(picture: PlotPicture, width_in: float) -> int:
     """Charts next to one another."""
     return max(1, min(len(picture.charts), 4, int(width_in / _NARROWEST_IN)))
 
 
-def draw(picture: Picture, size_in: tuple[float, float], fit: Fit) -> Figure:
+def draw(picture: PlotPicture, size_in: tuple[float, float], fit: Fit) -> Figure:
     """To be called within the settings of the style (`mpl.rc_context`)."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -81,7 +81,7 @@ def draw(picture: Picture, size_in: tuple[float, float], fit: Fit) -> Figure:
     return figure
 
 
-def _name_axes(figure: Figure, areas: Sequence[Any], picture: Picture, fit: Fit) -> None:
+def _name_axes(figure: Figure, areas: Sequence[Any], picture: PlotPicture, fit: Fit) -> None:
     single = len(areas) == 1
     name_x, name_y = (areas[0].set_xlabel, areas[0].set_ylabel) if single else (figure.supxlabel, figure.supylabel)
     size = {} if single else {"fontsize": areas[0].xaxis.label.get_fontsize()}
@@ -93,7 +93,7 @@ def _name_axes(figure: Figure, areas: Sequence[Any], picture: Picture, fit: Fit)
         figure.suptitle(textwrap.fill(picture.title, fit.label_width))
 
 
-def _dress(area: Any, picture: Picture, fit: Fit, *, has_x: bool, has_y: bool) -> None:
+def _dress(area: Any, picture: PlotPicture, fit: Fit, *, has_x: bool, has_y: bool) -> None:
     for axis, given, set_scale, set_limits, is_named in (
         (area.xaxis, picture.x, area.set_xscale, area.set_xlim, has_x),
         (area.yaxis, picture.y, area.set_yscale, area.set_ylim, has_y),
@@ -119,11 +119,11 @@ def _dress(area: Any, picture: Picture, fit: Fit, *, has_x: bool, has_y: bool) -
         )  # fmt: skip
 
 
-def _left_out(chart: Chart) -> list[Series]:
+def _left_out(chart: Chart) -> list[PlotSeries]:
     return [series for series in chart.series if any(mark.median is None for mark in series.marks)]
 
 
-def _rows(picture: Picture, chart: Chart) -> int:
+def _rows(picture: PlotPicture, chart: Chart) -> int:
     """Rows of markers above the chart."""
     if picture.kind not in ("lines", "bars"):
         return 0
@@ -139,7 +139,7 @@ def _above(area: Any, row: int) -> Any:
     return area.get_xaxis_transform() + shift
 
 
-def _mark_missing(area: Any, series: Series, row: int, places: Sequence[tuple[float, Mark]]) -> None:
+def _mark_missing(area: Any, series: PlotSeries, row: int, places: Sequence[tuple[float, PlotMark]]) -> None:
     for place, mark in places:
         if mark.median is None:
             area.plot(
@@ -148,7 +148,7 @@ def _mark_missing(area: Any, series: Series, row: int, places: Sequence[tuple[fl
             )  # fmt: skip
 
 
-def _lines(area: Any, picture: Picture, chart: Chart, fit: Fit) -> None:
+def _lines(area: Any, picture: PlotPicture, chart: Chart, fit: Fit) -> None:
     from matplotlib.transforms import ScaledTranslation
 
     for number, series in enumerate(chart.series):
@@ -168,7 +168,7 @@ def _lines(area: Any, picture: Picture, chart: Chart, fit: Fit) -> None:
         _mark_missing(area, series, row, [(mark.x, mark) for mark in series.marks])
 
 
-def _error_bars(area: Any, xs: Sequence[float], marks: Sequence[Mark], **look: Any) -> None:
+def _error_bars(area: Any, xs: Sequence[float], marks: Sequence[PlotMark], **look: Any) -> None:
     medians = [mark.median or 0.0 for mark in marks]
     below = [
         middle - (mark.low if mark.low is not None else middle) for middle, mark in zip(medians, marks, strict=True)
@@ -179,7 +179,7 @@ def _error_bars(area: Any, xs: Sequence[float], marks: Sequence[Mark], **look: A
     area.errorbar(xs, medians, yerr=[below, above], capsize=2, elinewidth=0.7, capthick=0.7, **look)
 
 
-def _bars(area: Any, picture: Picture, chart: Chart, fit: Fit) -> None:
+def _bars(area: Any, picture: PlotPicture, chart: Chart, fit: Fit) -> None:
     width = 0.8 / max(1, len(picture.series))
     order = [series.label for series in picture.series]
     for series in chart.series:
@@ -196,7 +196,7 @@ def _bars(area: Any, picture: Picture, chart: Chart, fit: Fit) -> None:
         _mark_missing(area, series, 0, [(mark.x + shift, mark) for mark in series.marks])
 
 
-def _cdf(area: Any, picture: Picture, chart: Chart, fit: Fit) -> None:
+def _cdf(area: Any, picture: PlotPicture, chart: Chart, fit: Fit) -> None:
     """Runs without a valid figure count as well: a curve that ends below 1 shows them."""
     for series in chart.series:
         for mark in series.marks:
@@ -209,7 +209,7 @@ def _cdf(area: Any, picture: Picture, chart: Chart, fit: Fit) -> None:
                       markevery=max(1, len(xs) // _MOST_DOTS))  # fmt: skip
 
 
-def _heatmap(area: Any, picture: Picture, chart: Chart, fit: Fit) -> None:
+def _heatmap(area: Any, picture: PlotPicture, chart: Chart, fit: Fit) -> None:
     from matplotlib.colors import LogNorm, Normalize
 
     norm = (LogNorm if picture.colour.scale == "log" else Normalize)(*(picture.colour.limits or (0.0, 1.0)))
@@ -243,7 +243,7 @@ def _heatmap(area: Any, picture: Picture, chart: Chart, fit: Fit) -> None:
 _DRAWN = {"lines": _lines, "bars": _bars, "cdf": _cdf, "heatmap": _heatmap}
 
 
-def _add_legend(figure: Figure, picture: Picture, fit: Fit) -> None:
+def _add_legend(figure: Figure, picture: PlotPicture, fit: Fit) -> None:
     """Series, then what markers without a height mean."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch

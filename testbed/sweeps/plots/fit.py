@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from testbed.sweeps.plots.draw import Fit, columns_of, draw
-from testbed.sweeps.plots.picture import Axis, Picture
+from testbed.sweeps.plots.picture import Axis, PlotPicture
 from testbed.sweeps.plots.styles import Style
 from workloads.errors import ScenarioError
 
@@ -27,7 +27,7 @@ _LEAST_CHART_IN = 0.7
 _APART_PX = 1.0
 
 
-def fitted(picture: Picture, style: Style) -> tuple[Figure, Picture]:
+def fitted(picture: PlotPicture, style: Style) -> tuple[Figure, PlotPicture]:
     """-> the figure; and the picture with the size, the tick labels and the rotation that fit. Without a size that was
     asked for, the figure becomes as high as its texts need. Raises ScenarioError where they do not fit into the
     size."""
@@ -55,12 +55,12 @@ def fitted(picture: Picture, style: Style) -> tuple[Figure, Picture]:
             )  # fmt: skip
 
 
-def _usual_height(picture: Picture, style: Style) -> float:
+def _usual_height(picture: PlotPicture, style: Style) -> float:
     rows = -(-len(picture.charts) // columns_of(picture, style.width_in))
     return style.height_in if rows == 1 else 0.7 + rows * style.height_in * 0.65
 
 
-def _fits(picture: Picture, style: Style) -> Iterator[Fit]:
+def _fits(picture: PlotPicture, style: Style) -> Iterator[Fit]:
     """The most legible first."""
     small = float(style.rc["legend.fontsize"]) if _is_number(style.rc.get("legend.fontsize")) else 7.0
     width = int((picture.size_in or (style.width_in, 0))[0] * 16)
@@ -79,7 +79,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float)
 
 
-def _thinned(picture: Picture, figure: Figure) -> Picture:
+def _thinned(picture: PlotPicture, figure: Figure) -> PlotPicture:
     """Without the labels of ticks that have no room, also in the figure; the ticks stay. Words are never left out."""
     x, y = picture.x, picture.y
     for number, area in enumerate(figure.axes[: len(picture.charts)]):

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from testbed.sweeps.plots.styles import Look
 
-__all__ = ["BREAK", "LEFT_OUT", "Axis", "Chart", "Mark", "Picture", "Series"]
+__all__ = ["BREAK", "LEFT_OUT", "Axis", "Chart", "PlotMark", "PlotPicture", "PlotSeries"]
 
 LEFT_OUT = ("failed", "untrusted", "refused", "absent", "pending")
 """why a mark has no height, the most important reason first"""
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class PlotMark:
     """The runs that differ by their seed alone."""
 
     x: float
@@ -36,19 +36,19 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class PlotSeries:
     label: str
     keys: Mapping[str, str]
     """columns of the CSV files that select it"""
     look: Look
-    marks: tuple[Mark, ...]
+    marks: tuple[PlotMark, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
     title: str
     keys: Mapping[str, str]
-    series: tuple[Series, ...]
+    series: tuple[PlotSeries, ...]
 
 
 BREAK = (0.94, 1.06)
@@ -82,7 +82,7 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class PlotPicture:
     kind: str
     figure: str
     """name of the figure, as CSV files hold it"""
@@ -98,15 +98,15 @@ class Picture:
     size_in: tuple[float, float] | None = None
 
     @property
-    def series(self) -> tuple[Series, ...]:
+    def series(self) -> tuple[PlotSeries, ...]:
         """One of each label, from the first chart that has it."""
-        found: dict[str, Series] = {}
+        found: dict[str, PlotSeries] = {}
         for chart in self.charts:
             for series in chart.series:
                 found.setdefault(series.label, series)
         return tuple(found.values())
 
-    def marks(self) -> Iterator[Mark]:
+    def marks(self) -> Iterator[PlotMark]:
         for chart in self.charts:
             for series in chart.series:
                 yield from series.marks

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from testbed.sweeps.plots.draw import columns_of
-from testbed.sweeps.plots.picture import BREAK, Axis, Picture
+from testbed.sweeps.plots.picture import BREAK, Axis, PlotPicture
 from testbed.sweeps.plots.styles import Style
 
 __all__ = ["script_of"]
@@ -71,7 +71,7 @@ _LINE = 116
 """longest line of a script"""
 
 
-def script_of(picture: Picture, stem: str, style: Style) -> str:
+def script_of(picture: PlotPicture, stem: str, style: Style) -> str:
     size = picture.size_in or (style.width_in, style.height_in)
     columns = columns_of(picture, size[0])
     is_cdf, is_map = picture.kind == "cdf", picture.kind == "heatmap"
@@ -111,7 +111,7 @@ def _settings(style: Style) -> dict[str, Any]:
     return {key: value for key, value in style.rc.items() if isinstance(value, str | int | float | bool)}
 
 
-def _series(picture: Picture) -> list[tuple[str, dict[str, str], dict[str, str]]]:
+def _series(picture: PlotPicture) -> list[tuple[str, dict[str, str], dict[str, str]]]:
     found = []
     for series in picture.series:
         look = series.look
@@ -126,7 +126,7 @@ def _series(picture: Picture) -> list[tuple[str, dict[str, str], dict[str, str]]
     return found
 
 
-def _axes(picture: Picture) -> str:
+def _axes(picture: PlotPicture) -> str:
     words: dict[str, Any] = {"xlabel": picture.x.label, "ylabel": picture.y.label}
     words |= {
         f"{name}lim": tuple(round(end, 6) for end in axis.limits) for name, axis in _sides(picture) if axis.limits
@@ -134,11 +134,11 @@ def _axes(picture: Picture) -> str:
     return ", ".join(f"{key}={value!r}" for key, value in words.items())
 
 
-def _sides(picture: Picture) -> tuple[tuple[str, Axis], ...]:
+def _sides(picture: PlotPicture) -> tuple[tuple[str, Axis], ...]:
     return ("x", picture.x), ("y", picture.y)
 
 
-def _ticks(picture: Picture) -> str:
+def _ticks(picture: PlotPicture) -> str:
     """Scales, then ticks."""
     found = ""
     for name, axis in _sides(picture):
@@ -167,12 +167,12 @@ def _scale(axis: Axis) -> str:
     return f'"symlog", linthresh={axis.threshold!r}, linscale={axis.room!r}' if axis.scale == "symlog" else '"log"'
 
 
-def _norm(picture: Picture) -> str:
+def _norm(picture: PlotPicture) -> str:
     name = "LogNorm" if picture.colour.scale == "log" else "Normalize"
     return f"matplotlib.colors.{name}{picture.colour.limits!r}"
 
 
-def _tail(picture: Picture) -> str:
+def _tail(picture: PlotPicture) -> str:
     if picture.kind == "heatmap":
         places, labels = zip(*picture.colour.ticks, strict=True) if picture.colour.ticks else ((), ())
         return (

@@ -9,7 +9,7 @@ from switch_nodes.dataplane.clock import EmulatedClock
 from testbed.faults.ebpf import EbpfFaults
 from testbed.faults.matching import ConnectionTable
 from testbed.faults.model import Delay, Duplicate, PacketFault, Reorder
-from testbed.faults.netem import Netem, Runner, netem_arguments, run_command
+from testbed.faults.netem import Netem, TcRunner, netem_arguments, run_command
 from testbed.faults.way import LinkWay
 from testbed.history.events import KernelFaultsUnseen
 from testbed.plan import Plan
@@ -34,7 +34,7 @@ def in_real_time(fault: PacketFault, clock: EmulatedClock) -> PacketFault:
     return fault
 
 
-def pass_on(came_in: str, leaves_by: str, runner: Runner = run_command) -> None:
+def pass_on(came_in: str, leaves_by: str, runner: TcRunner = run_command) -> None:
     """All frames that come in at one interface leave by another, in the caller's namespace. Raises
     HostCapabilityError."""
     for command in (

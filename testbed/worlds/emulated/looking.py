@@ -1,4 +1,4 @@
-"""Looks at the queues of a running network, and at what its switches hold."""
+"""EmulatedLooks at the queues of a running network, and at what its switches hold."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from testbed.worlds.emulated.network import Network
 from testbed.worlds.sampling import Sampler, port_names
 from workloads.machine import Event
 
-__all__ = ["Looks"]
+__all__ = ["EmulatedLooks"]
 
 _LEAST_NS = 20_000_000
 """real time from one look to the next"""
@@ -21,7 +21,7 @@ _SHARE = 50
 _NEVER = 1 << 62
 
 
-class Looks:
+class EmulatedLooks:
     """`every_ns`: as `sample_interval_ns`. Commodity switches have queues, too."""
 
     def __init__(

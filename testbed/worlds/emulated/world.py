@@ -35,7 +35,7 @@ from testbed.worlds.emulated.environment import environment
 from testbed.worlds.emulated.fleet import Companion, Fleet, FleetPhase
 from testbed.worlds.emulated.kernel_faults import KernelFaults
 from testbed.worlds.emulated.ledgers import own_ledger
-from testbed.worlds.emulated.looking import Looks
+from testbed.worlds.emulated.looking import EmulatedLooks
 from testbed.worlds.emulated.machine import machine_load
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.openflow import OpenFlowSwitches, refuse_for_openflow
@@ -214,7 +214,7 @@ class _Run:
         schedule = list(make_schedule(faults, carrier_actions(faults, self._topology, self._openflow.names)))
         limit = self._scenario.time_limit_ns
         every_ns = sample_interval_ns(self._plan)
-        looks = Looks(every_ns, self._network, self._fleet, self._clock, self._tell)
+        looks = EmulatedLooks(every_ns, self._network, self._fleet, self._clock, self._tell)
         while not self._over():
             self._interruption.check()
             now = self._now()

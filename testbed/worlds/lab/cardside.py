@@ -9,7 +9,7 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.events import SwitchStatistics
 from testbed.history import Record, make_record
 from testbed.history.events import CaptureCut, CardCounted
-from testbed.lab.drivers import CardDriver
+from testbed.lab.drivers import LabCardDriver
 from testbed.plan.nodeconfig import dump_node_config
 from testbed.worlds.lab.gathering import read_lines, trace_records
 from workloads.errors import LabError
@@ -23,7 +23,7 @@ _NO_TRACE = (
 )
 
 
-def configure_card(card: CardDriver, switch: SwitchConfig) -> None:
+def configure_card(card: LabCardDriver, switch: SwitchConfig) -> None:
     """A card that is programmed, as after power-on, runs `switch` from now on. Raises LabError."""
     card.reset()
     card.configure(config=dump_node_config(switch))
@@ -31,7 +31,7 @@ def configure_card(card: CardDriver, switch: SwitchConfig) -> None:
 
 
 def tell_card(
-    driver: CardDriver,
+    driver: LabCardDriver,
     switch: str,
     folder: Path,
     origin_ns: int,

@@ -12,7 +12,7 @@ from testbed.faults.model import Kill, Pause
 from testbed.history import Record, make_record
 from testbed.history.events import TrafficStarted
 from testbed.history.lab_events import LabStep
-from testbed.lab.drivers import CardDriver, HostDriver, Undoing, read_bitstream
+from testbed.lab.drivers import HostDriver, LabCardDriver, Undoing, read_bitstream
 from testbed.lab.lab import Lab, Tell
 from testbed.lab.model import Card, Inventory, Tunnel
 from testbed.plan import Plan
@@ -91,7 +91,7 @@ class MixedWorld:
             hosts.check(needs_version=False)
             hosts.deploy()
             with Undoing({"lease": hosts.held()}) as undoing:
-                card = CardDriver(lab, self._card.name, undoing)
+                card = LabCardDriver(lab, self._card.name, undoing)
                 seconds = plan.scenario.time_limit_ns / 1e9 * self._inventory.dilation + _LEASE_MARGIN_S
                 HostDriver(lab, [host], undoing).lease(seconds=seconds, purpose="run")
                 if bitstream is not None:

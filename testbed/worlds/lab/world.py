@@ -21,7 +21,7 @@ from testbed.kernel.interruption import Interruption
 from testbed.lab.agent.answers import ProcessStatus
 from testbed.lab.agent.requests import IsReady, Request, ShowStatus
 from testbed.lab.client import ConnectionEnded
-from testbed.lab.drivers import CardDriver, HostDriver, Undoing, read_bitstream
+from testbed.lab.drivers import HostDriver, LabCardDriver, Undoing, read_bitstream
 from testbed.lab.emulated.cables import cables_text
 from testbed.lab.lab import Lab, Tell
 from testbed.lab.model import Card, Host, Inventory
@@ -109,7 +109,7 @@ class _Run:
         # A lease that we had before stays; what would have ended with it is undone step by step.
         with Undoing({"lease": hosts.held()}) as undoing:
             workers = HostDriver(self._lab, self._workers, undoing)
-            card = CardDriver(self._lab, self._card.name, undoing)
+            card = LabCardDriver(self._lab, self._card.name, undoing)
             HostDriver(self._lab, self._hosts, undoing).lease(seconds=limit_s + _LEASE_MARGIN_S, purpose="run")
             self._code = workers.code(libraries=NODE_LIBRARIES)
             self._prepare(workers, card, bitstream)
@@ -129,7 +129,7 @@ class _Run:
         if left:
             self._tell(LeftoversFound(tuple(left)))
 
-    def _prepare(self, workers: HostDriver, card: CardDriver, bitstream: bytes | None) -> None:
+    def _prepare(self, workers: HostDriver, card: LabCardDriver, bitstream: bytes | None) -> None:
         if bitstream is not None:
             card.program(bitstream=bitstream)
         self._check()
@@ -217,7 +217,7 @@ class _Run:
     def _tell(self, event: Event, t: int = 0) -> None:
         self._on_record(make_record(t, "world", event))
 
-    def _collect(self, workers: HostDriver, card: CardDriver) -> None:
+    def _collect(self, workers: HostDriver, card: LabCardDriver) -> None:
         folder = self._run_dir / "hosts"
         files = workers.collect(run=self._id, out=folder)
         histories: dict[str, list[Record]] = {}
@@ -248,7 +248,7 @@ class _Run:
         self._tell_card(card, folder, origin)
         workers.remove(run=self._id)
 
-    def _tell_card(self, card: CardDriver, folder: Path, origin: int) -> None:
+    def _tell_card(self, card: LabCardDriver, folder: Path, origin: int) -> None:
         (switch,) = self._plan.switches
         self._tell(NodeStarted(switch.name, "switch", "card"))
         capture = self._run_dir / f"{switch.name}.pcapng" if self._plan.scenario.capture else None

@@ -10,7 +10,7 @@ import pytest
 from invoke import Collection, Context
 
 from playbooks.lab import tasks
-from testbed.lab.drivers import CardDriver, HostDriver
+from testbed.lab.drivers import HostDriver, LabCardDriver
 from workloads.errors import LabError, ScenarioError
 
 _WANTED = {
@@ -43,7 +43,7 @@ def test_every_step_that_is_a_task_is_there_with_its_parameters() -> None:
         name: " ".join(list(inspect.signature(_COLLECTION[name].body).parameters)[1:])
         for name in _COLLECTION.task_names
     } == _WANTED
-    declared = [step for driver in (HostDriver, CardDriver) for step in driver.steps.values() if step.task]
+    declared = [step for driver in (HostDriver, LabCardDriver) for step in driver.steps.values() if step.task]
     assert sorted(step.name for step in declared) == sorted(_WANTED)
     for step in declared:
         assert str(_COLLECTION[step.name].__doc__).lower() == f"{step.does.lower()}."

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from testbed.checkers.frames import MalformedFrame, Role, parse_frame
+from testbed.checkers.frames import FrameRole, MalformedFrame, parse_frame
 from workloads.wire import (
     OPCODES,
     Aeth,
@@ -45,13 +45,13 @@ def test_agrees_with_the_codec(envelope, size):
         assert seen.connection == (envelope.src_ip, envelope.dst_ip, 0x123456)
         assert (seen.opcode, seen.psn, seen.ack_req, seen.payload) == (opcode, 0xFEDCBA, 1, payload)
         assert seen.icrc_valid
-        assert (seen.role is Role.DATA) == (info.is_request and opcode < 0x20)
+        assert (seen.role is FrameRole.DATA) == (info.is_request and opcode < 0x20)
         assert seen.reth_length == (777 if "reth" in info.extensions else -1)
         assert seen.reth_va == (3 if "reth" in info.extensions else -1)
         assert seen.starts == (info.is_request and opcode < 0x20 and info.starts and opcode not in (0x0A, 0x0B))
         assert seen.sack == ((9, 10) if opcode == 0xC1 else None)
-        assert (seen.role is Role.ANSWER) == (opcode in (0x11, 0xC1))
-        if seen.role is Role.ANSWER:
+        assert (seen.role is FrameRole.ANSWER) == (opcode in (0x11, 0xC1))
+        if seen.role is FrameRole.ANSWER:
             assert (seen.syndrome, seen.msn) == (0x60, 9)
         damaged = bytearray(frame)
         damaged[-6] ^= 1

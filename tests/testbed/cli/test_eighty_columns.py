@@ -34,7 +34,7 @@ from testbed.steering.readings import TableReading, TableRow
 from testbed.strategies.measure import Measured, MeasuredFabric
 from testbed.strategies.shown import StrategyRow as StrategyRow
 from testbed.strategies.shown import StrategyRows
-from testbed.sweeps.groups import Group
+from testbed.sweeps.groups import PointGroup
 from testbed.sweeps.report import _table as model_table
 from testbed.sweeps.scenario_model import Outcome, Point
 from testbed.sweeps.scenario_report import _figure_table
@@ -99,13 +99,13 @@ def _model_sweep(width: int) -> Iterable[str]:
     return model_table(head, [[f"{_HUGE:,}"] * len(head), ["PN 1,234x"] * len(head)], width, 3)
 
 
-def _group(label: str, value: float, times: list[float], verdict: str = "pass") -> Group:
+def _group(label: str, value: float, times: list[float], verdict: str = "pass") -> PointGroup:
     labels = (("scenario", _LONG), ("variant", label), (LOSS_KEY, value))
     points = tuple(Point(labels, seed, "simulated", "x") for seed in range(len(times)))
-    return Group(labels, points, tuple(Outcome("done", verdict, {"jct_s": time}, "why") for time in times))
+    return PointGroup(labels, points, tuple(Outcome("done", verdict, {"jct_s": time}, "why") for time in times))
 
 
-def _groups() -> list[Group]:
+def _groups() -> list[PointGroup]:
     variants = [f"irn-rack and a window of {number:,} packets" for number in (1, 12_345, 1_234_567)]
     return [_group(name, loss, [1.5e-5, 987_654.0, 3.0]) for name in variants for loss in (0.0, 0.01, 0.02, 0.05, 0.1)]
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from testbed.estimate.dilation import SHARE, Calibration, choose_dilation, cpu_share, least_real_s, node_loads
+from testbed.estimate.dilation import SHARE, CpuCalibration, choose_dilation, cpu_share, least_real_s, node_loads
 from testbed.plan import make_plan
 from testbed.plan.time_need import time_need
 from testbed.scenario import builtin_names, load_scenario
 from testbed.scenario.known import protocol_of
 
-MACHINE = Calibration(
+MACHINE = CpuCalibration(
     {"host": {256: 8000.0, 1024: 8000.0, 4096: 14000.0}, "switch": {256: 5000.0, 1024: 6000.0, 4096: 9000.0}},
     {"host": 50_000.0, "switch": 27_000.0},
 )
@@ -70,11 +70,11 @@ def test_no_built_in_is_slowed_beyond_what_its_data_need() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 128), st.floats(0.05, 20.0), st.integers(1, 300))
 def test_more_processors_and_cheaper_packets_never_need_more(processors: int, times: float, least: int) -> None:
-    def machine(factor: float) -> Calibration:
+    def machine(factor: float) -> CpuCalibration:
         dense = {
             role: {size: cost * factor for size, cost in costs.items()} for role, costs in MACHINE.dense_ns.items()
         }
-        return Calibration(dense, {role: cost * factor for role, cost in MACHINE.alone_ns.items()})
+        return CpuCalibration(dense, {role: cost * factor for role, cost in MACHINE.alone_ns.items()})
 
     found = choose_dilation(FAST, machine(times), processors, least)
     assert found >= least

@@ -13,7 +13,8 @@ from testbed.figures.over_time import OverTime, over_time, over_time_of
 from testbed.figures.resent import packet_times, resent
 from testbed.history import Record, make_record, of_kind
 from testbed.history.events import NodeExited, QueuesSampled
-from testbed.runs.run import RunOptions, run_scenario
+from testbed.runs.options import RunOptions
+from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from tests.support.emulated import needs_root
 from workloads.events import (

@@ -15,7 +15,7 @@ from testbed.hunt.guided import run_guided
 from testbed.hunt.judge import Machines, run_and_judge
 from testbed.hunt.mutation import GENERATION
 from testbed.hunt.runner import Prey
-from testbed.hunt.state import Store
+from testbed.hunt.state import ChunkStore
 from tests.support.datagram_planted import DATAGRAM_PLANTED
 from tests.support.selection import some_at_once
 
@@ -28,8 +28,8 @@ def hunt(*words: object) -> int:
     return main(["hunt", "--guided", *map(str, words)])
 
 
-def learnt(prey: Prey, jobs: int = 1, store: Store | None = None) -> tuple[object, ...]:
-    found, corpus = run_guided(prey, jobs, store or Store())
+def learnt(prey: Prey, jobs: int = 1, store: ChunkStore | None = None) -> tuple[object, ...]:
+    found, corpus = run_guided(prey, jobs, store or ChunkStore())
     assert found.failure is None, (found.number, found.failure)
     entries = [(entry.number, entry.words, entry.chosen) for entry in corpus.entries]
     return found.coverage.as_json(), corpus.first, corpus.hits, corpus.curve, entries
@@ -42,9 +42,9 @@ def test_the_same_seed_gives_the_same_hunt_whatever_the_processes() -> None:
 
 
 def test_a_hunt_that_goes_on_is_the_same_hunt() -> None:
-    whole = Store()
+    whole = ChunkStore()
     once = learnt(SWITCHML, store=whole)
-    part = Store()
+    part = ChunkStore()
     part.done = {first: chunk for first, chunk in whole.done.items() if first < GENERATION + 8 or first % 16 == 0}
     assert 0 < len(part.done) < len(whole.done)
     assert learnt(SWITCHML, store=part) == once
@@ -52,20 +52,20 @@ def test_a_hunt_that_goes_on_is_the_same_hunt() -> None:
 
 def test_the_log_forgets_what_is_common() -> None:
     """Else a hundred thousand schedules would fill a disk."""
-    _, corpus = run_guided(replace(SWITCHML, schedules=6 * GENERATION), 1, Store())
+    _, corpus = run_guided(replace(SWITCHML, schedules=6 * GENERATION), 1, ChunkStore())
     most = COMMON + GENERATION  # what a generation meets is counted whole
     assert max(corpus.fresh_hits.values()) < most < corpus.fresh
 
 
 def test_mutated_schedules_meet_what_fresh_ones_do_not() -> None:
-    _, corpus = run_guided(SWITCHML, 1, Store())
+    _, corpus = run_guided(SWITCHML, 1, ChunkStore())
     children = [entry for entry in corpus.entries if entry.number % 2 and entry.number > GENERATION]
     assert len(children) > 4
 
 
 def test_every_schedule_must_survive_by_construction() -> None:
     """Mutated ones are drawn by the same code: none has a fault without an end."""
-    found, corpus = run_guided(replace(SWITCHML, seed=3), 1, Store())
+    found, corpus = run_guided(replace(SWITCHML, seed=3), 1, ChunkStore())
     assert found.failure is None
     assert corpus.schedules == 3 * GENERATION
 
@@ -73,7 +73,7 @@ def test_every_schedule_must_survive_by_construction() -> None:
 @pytest.mark.parametrize("name", some_at_once(DATAGRAM_PLANTED["switchml"], quick=("NoShadowCopy", "NeverForgets")))
 def test_a_planted_bug_is_found_and_its_scenario_fails_alone(name: str) -> None:
     machines: Machines = DATAGRAM_PLANTED["switchml"][name]
-    found, _ = run_guided(replace(SWITCHML, schedules=2000), 1, Store(), machines=machines)
+    found, _ = run_guided(replace(SWITCHML, schedules=2000), 1, ChunkStore(), machines=machines)
     assert found.failure is not None
     assert found.scenario is not None
     failure, _ = run_and_judge(found.scenario, machines)

@@ -18,7 +18,7 @@ from testbed.cli import main
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.hunt import prepare
 from testbed.hunt.runner import CHUNK, Prey, run_hunt
-from testbed.hunt.state import Store
+from testbed.hunt.state import ChunkStore
 from testbed.runs.codeversion import code_version
 from testbed.scenario import load_scenario
 from tests.support.selection import some_at_once
@@ -292,13 +292,13 @@ def test_a_hunt_of_racks_from_before_there_were_fabrics_goes_on(tmp_path):
 
 @pytest.mark.parametrize(("seed", "kind"), [(21, FABRIC), (20, RACK)])
 def test_the_real_code_survives_some_schedules(seed, kind):
-    found = run_hunt(Prey(seed, 150, kind=kind), 1, Store())
+    found = run_hunt(Prey(seed, 150, kind=kind), 1, ChunkStore())
     assert found.failure is None, (found.number, found.failure)
 
 
 @pytest.mark.minutes
 def test_two_levels_survive_two_thousand_schedules():
-    found = run_hunt(Prey(21, 2000, kind=FABRIC), min(2, os.cpu_count() or 1), Store())
+    found = run_hunt(Prey(21, 2000, kind=FABRIC), min(2, os.cpu_count() or 1), ChunkStore())
     assert found.failure is None, (found.number, found.failure)
     # All that are taken often. Partial/reclaim was once, by schedule 504, before that one was drawn with IRN.
     assert sum(step.startswith("leaf_slot ") for step in found.coverage.transitions) >= 24
@@ -306,7 +306,7 @@ def test_two_levels_survive_two_thousand_schedules():
 
 @pytest.mark.minutes
 def test_the_real_code_survives_fifteen_hundred_schedules():
-    found = run_hunt(Prey(20, 1500), min(2, os.cpu_count() or 1), Store())
+    found = run_hunt(Prey(20, 1500), min(2, os.cpu_count() or 1), ChunkStore())
     assert found.failure is None, (found.number, found.failure)
     assert found.coverage.schedules == 1500
     assert len(found.coverage.struck) == 13

@@ -12,7 +12,7 @@ from switch_nodes.switchml.tables import SLOT_TABLE
 from testbed.cli import main
 from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.runner import Prey, run_hunt
-from testbed.hunt.state import Store
+from testbed.hunt.state import ChunkStore
 from tests.support.selection import some_at_once
 
 TOP = Path(__file__).resolve().parents[3]
@@ -67,7 +67,7 @@ def test_a_hunt_in_a_scenario_of_grid(tmp_path, capsys):
 
 @pytest.mark.minutes
 def test_grid_survives_two_hundred_schedules():
-    found = run_hunt(Prey(20, 200, program="grid", kind="grid"), 1, Store())
+    found = run_hunt(Prey(20, 200, program="grid", kind="grid"), 1, ChunkStore())
     assert found.failure is None, (found.number, found.failure)
     assert len(found.coverage.struck) >= 10
 
@@ -84,6 +84,6 @@ def test_each_protocol_survives_many_schedules(program):
     """Fewer of those between hosts, which have more connections and take longer."""
     hunted = PROTOCOLS[program]
     many = 200 if hunted.hunt.watches_slots else 80
-    found = run_hunt(Prey(20, many, program=hunted.program, kind=program), min(2, os.cpu_count() or 1), Store())
+    found = run_hunt(Prey(20, many, program=hunted.program, kind=program), min(2, os.cpu_count() or 1), ChunkStore())
     assert found.failure is None, (found.number, found.failure)
     assert len(found.coverage.struck) >= 8

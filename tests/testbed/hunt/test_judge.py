@@ -7,7 +7,7 @@ from dataclasses import replace
 from switch_nodes.switchml import SwitchMlProgram
 from testbed.faults.model import Drop, Kill, Match, Window
 from testbed.hunt.draw import draw_schedule
-from testbed.hunt.judge import CRASH, Failure, Machines, run_and_judge
+from testbed.hunt.judge import CRASH, CheckFailure, Machines, run_and_judge
 from testbed.hunt.survival_datagrams import must_end_ns
 from testbed.scenario.model import SwitchOptions
 from tests.support.hunt_mutants import PLANTED
@@ -46,7 +46,7 @@ def test_what_a_program_of_the_users_own_raises_is_told_with_its_place(tmp_path)
     )
     scenario = replace(calm(), switch=SwitchOptions(program=f"{file}:Own", memory=64), time_limit_ns=10**9)
     failure, history = run_and_judge(scenario)
-    assert (failure, history) == (Failure(CRASH, "SystemExit: 0 (own.py:6 in receive_frame)"), [])
+    assert (failure, history) == (CheckFailure(CRASH, "SystemExit: 0 (own.py:6 in receive_frame)"), [])
 
 
 def test_traced_schedules_are_watched():

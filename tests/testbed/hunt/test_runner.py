@@ -14,7 +14,7 @@ import pytest
 
 from testbed.hunt.judge import Machines
 from testbed.hunt.runner import CHUNK, Prey, run_hunt
-from testbed.hunt.state import Store
+from testbed.hunt.state import ChunkStore
 
 _LONG_S = 20
 _SOON_S = 60
@@ -37,7 +37,7 @@ def test_a_hunt_that_is_broken_off_waits_for_no_schedule(tmp_path: Path) -> None
     thread = threading.Thread(target=break_off)
     thread.start()
     with pytest.raises(KeyboardInterrupt):
-        run_hunt(Prey(1, 4 * CHUNK), 2, Store(), machines=Machines(create=partial(_works_for_long, tmp_path)))
+        run_hunt(Prey(1, 4 * CHUNK), 2, ChunkStore(), machines=Machines(create=partial(_works_for_long, tmp_path)))
     thread.join()
     began = [int(file.name.partition("-")[2]) for file in tmp_path.glob("began-*")]
     assert len(began) == 2

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.interop.qemu import QemuWire, Share, qemu_command
+from testbed.interop.qemu import FolderShare, QemuWire, qemu_command
 
 
 def a_command(**changes):
@@ -12,7 +12,7 @@ def a_command(**changes):
         "vmlinux": Path("/w/vmlinux"),
         "initrd": Path("/w/initrd.gz"),
         "console": Path("/r/console.log"),
-        "shares": (Share("usr", Path("/usr")), Share("out", Path("/r/out"), writable=True)),
+        "shares": (FolderShare("usr", Path("/usr")), FolderShare("out", Path("/r/out"), writable=True)),
         "wires": (QemuWire("02:00:00:00:00:01", Path("/s/0.vm"), Path("/s/0.sw")),),
         "script": "setup.sh",
     }
@@ -47,7 +47,7 @@ def test_only_a_writable_share_can_be_written():
 @pytest.mark.parametrize(
     "changes",
     [
-        {"shares": (Share("usr", Path("/a,b")),)},
+        {"shares": (FolderShare("usr", Path("/a,b")),)},
         {"wires": (QemuWire("02:00:00:00:00:01", Path("/s,/0.vm"), Path("/s/0.sw")),)},
     ],
 )

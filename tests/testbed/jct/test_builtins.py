@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from testbed.faults.kinds import record_of
-from testbed.jct import Part
+from testbed.jct import JctPart
 from testbed.scenario import builtin_names, load_scenario
 from testbed.scenario.model import Scenario
 from tests.support.parts import assert_sums, with_parts
@@ -34,5 +34,5 @@ def test_parts_add_up(name: str) -> None:
     assert_sums(context, parts)
     # Where the network makes copies or changes the order, it is not known exactly when a host got a frame.
     if not any(record_of(fault).makes_copies or record_of(fault).is_overtaken for fault in scenario.faults):
-        assert not any(own[Part.OTHER] for own in parts.workers.values())
-        assert name in _ARRIVE_LATER or not parts.path[Part.OTHER]
+        assert not any(own[JctPart.OTHER] for own in parts.workers.values())
+        assert name in _ARRIVE_LATER or not parts.path[JctPart.OTHER]

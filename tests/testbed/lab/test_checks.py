@@ -9,9 +9,9 @@ import pytest
 
 from testbed.lab.agent.facts import HostFacts, InterfaceFacts
 from testbed.lab.checks import host_problems
-from testbed.lab.model import Host, Interface
+from testbed.lab.model import Host, LabInterface
 
-_HOST = Host("h1", "10.0.0.1", base="/srv/ina", interfaces=(Interface("data", "d0", 9000, rdma="mlx5_0"),))
+_HOST = Host("h1", "10.0.0.1", base="/srv/ina", interfaces=(LabInterface("data", "d0", 9000, rdma="mlx5_0"),))
 _UP = InterfaceFacts(9000, "02:00:00:00:00:01", "10.0.0.1", up=True, carrier=True)
 _GOOD = HostFacts(
     "h1", 1000, "Debian", "6.1", "3.11.2", 4, 1 << 30, writable=True, deployed="v1", interfaces={"d0": _UP},

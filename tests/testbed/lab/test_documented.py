@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from testbed.cli.options.lab import ACTIONS
-from testbed.lab.drivers import CardDriver, HostDriver
+from testbed.lab.drivers import HostDriver, LabCardDriver
 from testbed.lab.inventory import parse_inventory
 from testbed.lab.schema import CardKeys, HostKeys, InterfaceKeys, InventoryKeys, KeyKeys, PowerKeys, TunnelKeys
 from testbed.manual.pages import filled
@@ -34,7 +34,7 @@ def test_the_table_of_steps_is_made_from_their_declarations() -> None:
     text = filled(_TEXT)
     rows = [
         f"| {kind} | `{step.name}` | {step.does} | {', '.join(step.needs)} |"
-        for kind, driver in (("host", HostDriver), ("card", CardDriver))
+        for kind, driver in (("host", HostDriver), ("card", LabCardDriver))
         for step in driver.steps.values()
     ]
     assert [row for row in rows if row not in text] == []

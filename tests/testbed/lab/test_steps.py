@@ -20,7 +20,7 @@ from testbed.lab.agent.answers import AgentIdentity, CardStatus
 from testbed.lab.agent.protocol import PROTOCOL, decode, encode, success
 from testbed.lab.agent.requests import DetachGuard, Hello, ListCards
 from testbed.lab.client import AgentClient
-from testbed.lab.drivers import CardDriver, HostDriver, collecting
+from testbed.lab.drivers import HostDriver, LabCardDriver, collecting
 from testbed.lab.drivers.collecting import collect_files
 from testbed.lab.inventory import load_inventory
 from testbed.lab.lab import Lab
@@ -147,7 +147,7 @@ def test_a_card_that_is_leased_by_another(deployed_lab: Path, tmp_path: Path) ->
             assert error.host == "f1"
             assert error.problem.startswith("host is leased by ann@here for another ")
             assert seen.verdicts("release") == {"h1": "done"}, "all or none"
-            error = _failure(lambda: CardDriver(bob, "fpga0").program(bitstream=_BITS))
+            error = _failure(lambda: LabCardDriver(bob, "fpga0").program(bitstream=_BITS))
             assert error.problem.startswith("card fpga0 is leased by ann@here for another ")
             leases = HostDriver(bob, [inventory.hosts["f1"]]).status()["f1"].leases
             assert {lease.owner for lease in leases} == {"ann@here"}
@@ -188,9 +188,9 @@ def test_a_client_that_is_killed_while_it_programs(deployed_lab: Path, tmp_path:
             client.send_signal(signal.SIGKILL)
             client.wait()
             # The agent goes on without it; who comes meanwhile is told.
-            assert "is busy: programming" in _failure(lambda: CardDriver(lab, "fpga0").reset()).problem
+            assert "is busy: programming" in _failure(lambda: LabCardDriver(lab, "fpga0").reset()).problem
             _until(lambda: not lab.agent(host).ask(ListCards())[0].busy)
-            CardDriver(lab, "fpga0").program(bitstream=bits)
+            LabCardDriver(lab, "fpga0").program(bitstream=bits)
             assert seen.steps[-1].verdict == "unchanged", "the next run finds it done"
             (card,) = lab.agent(host).ask(ListCards())
             assert (card.state, card.bitstream) == ("programmed", hashlib.sha256(bits).hexdigest())
@@ -223,12 +223,12 @@ def test_an_agent_that_dies_while_it_programs(deployed_lab: Path, tmp_path: Path
             lab.forget_agent(host)
             HostDriver(lab, [host]).deploy()
             assert lab.agent(host).ask(ListCards())[0].state == "half-programmed"
-            error = _failure(lambda: CardDriver(lab, "fpga0").start())
+            error = _failure(lambda: LabCardDriver(lab, "fpga0").start())
             assert error.problem == (
                 "card fpga0 is half programmed (its agent died while it was programmed); program it again: tb lab "
                 "program"
             )
-            CardDriver(lab, "fpga0").program(bitstream=bits)
+            LabCardDriver(lab, "fpga0").program(bitstream=bits)
             assert lab.agent(host).ask(ListCards())[0].state == "programmed"
         finally:
             HostDriver(lab, [host]).release()

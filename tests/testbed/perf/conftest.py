@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from testbed.perf.request import Request, resolved
+from testbed.perf.request import PerfRequest, resolved
 from testbed.perf.rows import BandwidthRow, MeasuredBandwidth, Times
 
 FIGURES = {
@@ -33,4 +33,4 @@ def rows(measured: MeasuredBandwidth) -> list[BandwidthRow]:
 
 @pytest.fixture
 def asked():
-    return resolved(Request("rack", (4000, 8000), factor=2, protocols=("ring",), world="simulated", iterations=2))
+    return resolved(PerfRequest("rack", (4000, 8000), factor=2, protocols=("ring",), world="simulated", iterations=2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.perf.request import Request, resolved, sweep_of
+from testbed.perf.request import PerfRequest, resolved, sweep_of
 from testbed.scenario.known import names_where
 from testbed.sweeps.scenario_grid import make_points
 from workloads.errors import ScenarioError
@@ -22,7 +22,7 @@ def points(request):
 
 
 def test_a_run_for_each_protocol_size_and_half():
-    found = points(Request("rack", (1024, 4096), protocols=("netreduce", "rabenseifner"), world="simulated"))
+    found = points(PerfRequest("rack", (1024, 4096), protocols=("netreduce", "rabenseifner"), world="simulated"))
     assert sorted(found) == [
         "netreduce 1024", "netreduce 1024 in place", "netreduce 4096", "netreduce 4096 in place",
         "rabenseifner 1024", "rabenseifner 4096",
@@ -34,23 +34,25 @@ def test_a_run_for_each_protocol_size_and_half():
 
 
 def test_packets_are_as_large_as_the_protocol_allows():
-    found = points(Request("rack", (1024,), protocols=("ring", "switchml"), world="simulated", overrides=MTU))
+    found = points(PerfRequest("rack", (1024,), protocols=("ring", "switchml"), world="simulated", overrides=MTU))
     assert "path_mtu: 4096" in found["ring 1024"]
     assert "path_mtu: 1024" in found["switchml 1024"]
 
 
 def test_other_collectives_run_over_all_that_can_out_of_place():
-    assert set(points(Request("rack", (1024,), collective="all_to_all", world="simulated"))) == {"pairwise 1024"}
-    found = points(Request("rack", (1024,), collective="broadcast", root=2, op="max", world="simulated"))
+    assert set(points(PerfRequest("rack", (1024,), collective="all_to_all", world="simulated"))) == {"pairwise 1024"}
+    found = points(PerfRequest("rack", (1024,), collective="broadcast", root=2, op="max", world="simulated"))
     assert set(found) == {"netreduce 1024"}
     for line in ("operation: broadcast", "root: 2", "op: sum"):
         assert line in found["netreduce 1024"]
-    found = points(Request("ring", (1024,), collective="broadcast", world="simulated"))
+    found = points(PerfRequest("ring", (1024,), collective="broadcast", world="simulated"))
     assert {"binomial_tree 1024", "netreduce 1024", "switchml 1024"} <= set(found)
 
 
 def test_types_operators_and_seed_reach_the_runs():
-    found = points(Request("rack", (1024,), dtype="int32", op="max", world="simulated", seed=7, iterations=3, warmup=2))
+    found = points(
+        PerfRequest("rack", (1024,), dtype="int32", op="max", world="simulated", seed=7, iterations=3, warmup=2)
+    )
     assert set(found) == {"netreduce 1024", "netreduce 1024 in place"}
     for line in ("dtype: int32", "op: max", "iterations: 5", "seed: 7"):
         assert line in found["netreduce 1024"]
@@ -71,44 +73,44 @@ def test_types_operators_and_seed_reach_the_runs():
     ],
 )
 def test_iterations(asked, size, world, counts):
-    assert Request("rack", (size,), **asked).counts(size, world) == counts
+    assert PerfRequest("rack", (size,), **asked).counts(size, world) == counts
 
 
 @pytest.mark.parametrize(
     ("request_", "text"),
     [
         (
-            Request("rack", (4,), collective="scatter"),
+            PerfRequest("rack", (4,), collective="scatter"),
             (
                 "tb perf: COLLECTIVE: no protocol here runs it over the network; found 'scatter'; allowed: "
                 "all_reduce, reduce_scatter, all_gather, broadcast, reduce, alltoall; did you mean 'reduce_scatter'?"
             ),
         ),
         (
-            Request("rack", (4,), collective="all_reduc"),
+            PerfRequest("rack", (4,), collective="all_reduc"),
             (
                 f"tb perf: COLLECTIVE: no such collective; found 'all_reduc'; allowed: "
                 f"all_reduce, reduce_scatter, all_gather, broadcast, reduce, alltoall; {NEAR}"
             ),
         ),
         (
-            Request("shift", (4,)),
+            PerfRequest("shift", (4,)),
             "shift: job.collective: is no all_reduce; found shift; allowed: a collective that sums, or --protocol",
         ),
         (
-            Request("rack", (4,), collective="all_gather", root=1),
+            PerfRequest("rack", (4,), collective="all_gather", root=1),
             (
                 "tb perf: --root: all_gather has no root; found 1; allowed: leave the option out; "
                 "broadcast, reduce have one"
             ),
         ),
         (
-            Request("rack", (4,), collective="all_to_all", protocols=("ring",)),
+            PerfRequest("rack", (4,), collective="all_to_all", protocols=("ring",)),
             "tb perf: --protocol: does not run alltoall; found 'ring'; allowed: mesh, pairwise",
         ),
-        (Request("jobs-8", (4,)), "jobs-8: jobs: has several jobs; allowed: a scenario with one job"),
+        (PerfRequest("jobs-8", (4,)), "jobs-8: jobs: has several jobs; allowed: a scenario with one job"),
         (
-            Request("mixed-netreduce-ring", (4,)),
+            PerfRequest("mixed-netreduce-ring", (4,)),
             "mixed-netreduce-ring: beside: has several jobs; allowed: a scenario with one job",
         ),
     ],
@@ -121,5 +123,5 @@ def test_what_cannot_be_measured(request_, text):
 
 def test_an_unknown_protocol():
     with pytest.raises(ScenarioError, match="tb perf: --protocol: no such protocol of sweeps; found 'rign'"):
-        resolved(Request("rack", (4,), protocols=("rign",)))
+        resolved(PerfRequest("rack", (4,), protocols=("rign",)))
     assert "ring" in names_where(lambda each: each.result().is_sum)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from testbed.perf.request import Request, resolved, sweep_of
+from testbed.perf.request import PerfRequest, resolved, sweep_of
 from testbed.perf.rows import rows_of
 from testbed.sweeps.compute import compute_point
 from testbed.sweeps.scenario_engine import run_scenario_sweep
@@ -26,7 +26,7 @@ def finished(request, folder):
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    asked = Request(
+    asked = PerfRequest(
         "rack", (400, 8000), protocols=("ring", "rabenseifner"), world="simulated", iterations=3, warmup=1, op="max"
     )
     return finished(asked, tmp_path_factory.mktemp("perf"))
@@ -50,7 +50,7 @@ def test_a_row_has_the_figures_of_its_runs(small):
 
 
 def test_without_warmup_the_bandwidth_is_the_figure_of_sweeps(tmp_path):
-    request, done = finished(Request("rack", (8000,), world="simulated", iterations=2, warmup=0), tmp_path)
+    request, done = finished(PerfRequest("rack", (8000,), world="simulated", iterations=2, warmup=0), tmp_path)
     (row,) = rows_of(request, done)
     assert 8 * row.algbw(row.out_of_place) == pytest.approx(row.out_of_place.figures["algbw_bps"])
     assert 8 * row.busbw(row.in_place) == pytest.approx(row.in_place.figures["busbw_bps"])
@@ -64,7 +64,7 @@ def test_a_protocol_without_an_in_place_form_has_a_reason_instead(small):
 
 
 def test_a_job_that_does_not_end_has_no_time(tmp_path):
-    late = Request("rack", (8000,), world="simulated", overrides=("time_limit=1ms",))
+    late = PerfRequest("rack", (8000,), world="simulated", overrides=("time_limit=1ms",))
     request, done = finished(late, tmp_path)
     (row,) = rows_of(request, done)
     assert done.exit_code == 1
@@ -74,7 +74,7 @@ def test_a_job_that_does_not_end_has_no_time(tmp_path):
 
 
 def test_a_damaged_result(small, tmp_path):
-    request, done = finished(Request("rack", (400,), world="simulated"), tmp_path)
+    request, done = finished(PerfRequest("rack", (400,), world="simulated"), tmp_path)
     (tmp_path / "points" / done.names[0] / "result.json").write_text("{", encoding="utf-8")
     with pytest.raises(ScenarioError, match="is damaged: "):
         list(rows_of(request, done))

@@ -17,8 +17,9 @@ from testbed.plan import make_plan
 from testbed.runs import attempts, calibration
 from testbed.runs import run as running
 from testbed.runs.attempts import LONGEST_S, TakesTooLong, exact_factor, is_settled, put_away, twice
-from testbed.runs.calibration import Kept, keep_calibration, kept_calibration, machine_name
-from testbed.runs.run import RunOptions, run_scenario
+from testbed.runs.calibration import KeptCalibration, keep_calibration, kept_calibration, machine_name
+from testbed.runs.options import RunOptions
+from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from testbed.worlds.base import RunFacts
 from testbed.worlds.emulated.dilation import exact_dilation
@@ -186,9 +187,9 @@ def test_no_attempt_follows_where_all_together_would_take_too_long() -> None:
     assert exact_factor(make_plan(load_scenario("rack", ["dilation=1"])), document, LONGEST_S - 11) is None
 
 
-def _kept(machine: str = "") -> Kept:
+def _kept(machine: str = "") -> KeptCalibration:
     alone = {"host": 50_000.0, "switch": 27_000.0}
-    return Kept(machine or machine_name(), "2026-01-01 00:00", {"host": COSTS, "switch": COSTS}, alone)
+    return KeptCalibration(machine or machine_name(), "2026-01-01 00:00", {"host": COSTS, "switch": COSTS}, alone)
 
 
 def test_a_calibration_is_kept_for_the_machine_that_it_is_of(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from testbed.scale.machine_messages import Window, machine_message_level, ring_steps
+from testbed.scale.machine_messages import MessageWindow, machine_message_level, ring_steps
 from testbed.scale.machine_streams import machine_flow_level
 from workloads.costs import MACHINE_COSTS, Machines, machine_cost
 
@@ -56,7 +56,7 @@ def test_one_machine_stands_for_all(level, algorithm, gpus, alpha, inner):
 
 def test_a_window_that_is_too_small_shows_where_the_formula_does_not_look():
     place = machines(50, 64, 1e-4)
-    small, large = (machine_message_level("PN", place, 10**8, Window(n, 16)).seconds for n in (1, 64))
+    small, large = (machine_message_level("PN", place, 10**8, MessageWindow(n, 16)).seconds for n in (1, 64))
     assert large == pytest.approx(machine_cost("PN").seconds(place, 10**8), rel=0.05)
     assert small > 5 * large
 

@@ -6,7 +6,7 @@ from testbed.scale.messages import Message, rack_path, run_messages
 from testbed.scale.netreduce import RackLink, netreduce_on_rack
 from testbed.scale.rack import RACK_COLLECTIVES, RackPoint, flow_level, message_level
 from testbed.scale.schedules import binomial_tree, halving_doubling, ring
-from testbed.scale.trains import PLAIN, Framing
+from testbed.scale.trains import PLAIN, TrainFraming
 from workloads.costs import flat_cost, sent_bytes
 from workloads.errors import ScenarioError
 
@@ -85,7 +85,7 @@ def test_a_straggler_and_a_slow_link_hold_everybody():
 def test_senders_that_meet_on_one_link_share_it():
     links = [RackLink(GBPS)] * 4
     three = [Message(sender, 3, 125_000) for sender in range(3)]
-    outcome = run_messages(three, rack_path(links), Framing(headers=False))
+    outcome = run_messages(three, rack_path(links), TrainFraming(headers=False))
     assert outcome.seconds == pytest.approx(3e-3, rel=0.02)
 
 

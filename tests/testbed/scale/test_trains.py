@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from testbed.scale.trains import PLAIN, Framing, Pipe
+from testbed.scale.trains import PLAIN, Pipe, TrainFraming
 
 
 @pytest.mark.parametrize(
@@ -13,14 +13,14 @@ from testbed.scale.trains import PLAIN, Framing, Pipe
     [(16, 1, 78 + 16), (1024, 1, 78 + 1024), (1025, 2, 74 + 1024 + 62 + 4), (4096, 4, 4 * (58 + 1024) + 20)],
 )
 def test_frames_of_a_message(size, packets, wire):
-    train = Framing().train(size)
+    train = TrainFraming().train(size)
     assert (train.packets, train.wire_bytes) == (packets, wire)
 
 
 @pytest.mark.parametrize(("packets", "acks"), [(1, 1), (16, 1), (17, 2), (64, 4), (170, 11)])
 def test_acks_of_a_message(packets, acks):
     """Every 16 packets and at the end."""
-    assert Framing().train(packets * 1024).acks == acks
+    assert TrainFraming().train(packets * 1024).acks == acks
 
 
 def _one_by_one(times, free, ns, size):
@@ -51,7 +51,7 @@ def test_the_slowest_of_several_paces_decides():
     times = [max(pair) for pair in zip(slow, fast, strict=True)]
     left = list(_one_by_one(times, 0.0, 1.0, 4))
     pipe = Pipe(8e9)
-    train = Framing(path_mtu=4, headers=False).train(40)
+    train = TrainFraming(path_mtu=4, headers=False).train(40)
     assert pipe.carry(times[0], times[-1], train)[1] == pytest.approx(left[-1])
 
 

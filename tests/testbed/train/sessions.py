@@ -1,6 +1,6 @@
 """Posts, and sessions whose actions are listed."""
 
-from testbed.train.session import Fail, Session
+from testbed.train.session import Fail, TrainingSession
 from workloads.ranks.wire import Post
 
 SECOND = 1_000_000_000
@@ -23,7 +23,7 @@ def actions(session):
 
 
 def joined(size=2):
-    session = Session(size, TIMEOUT)
+    session = TrainingSession(size, TIMEOUT)
     for rank in range(size):
         assert session.join(rank, 0) is None
     return session

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from testbed.train.session import Agree, Answer, Carry, Session
+from testbed.train.session import Agree, Carry, SumAnswer, TrainingSession
 from testbed.train.words import describe
 from testbed.train.world import progress_of
 from tests.testbed.train.sessions import SECOND, TIMEOUT, actions, barrier, failure, joined, post
@@ -16,7 +16,7 @@ class Training(RuleBasedStateMachine):
 
     @initialize(size=st.integers(1, 4), program=st.lists(st.booleans(), max_size=12))
     def begin(self, size, program):
-        self.session, self.size, self.program = Session(size, TIMEOUT), size, program
+        self.session, self.size, self.program = TrainingSession(size, TIMEOUT), size, program
         self.posted, self.carried, self.answered, self.now = [0] * size, [], [], 0
         self.agreed = [[] for _ in range(size)]
         self.outside = set(range(size))
@@ -60,7 +60,7 @@ class Training(RuleBasedStateMachine):
                 case Carry(number, posts):
                     assert [p.number for p in posts] == [number] * self.size
                     self.carried.append(number)
-                case Answer(numbers, _):
+                case SumAnswer(numbers, _):
                     assert len(set(numbers)) == 1
                     self.answered.append(numbers[0])
                 case Agree(rank, agreed):
@@ -107,7 +107,7 @@ def test_ranks_that_post_different_collectives_are_both_named(theirs, told):
 
 
 def test_progress_names_the_ranks_that_still_run_after_a_failure():
-    session = Session(3, 10**9)
+    session = TrainingSession(3, 10**9)
     for rank in range(3):
         session.join(rank, 0)
     session.fail("the switch died")
@@ -117,7 +117,7 @@ def test_progress_names_the_ranks_that_still_run_after_a_failure():
 
 
 def test_progress_says_what_the_training_waits_for():
-    session = Session(2, 10**9)
+    session = TrainingSession(2, 10**9)
     assert progress_of(session, 0).startswith("0 of 2 ranks joined; a rank joins when")
     session.join(1, 0)
     assert progress_of(session, 0).startswith("1 of 2 ranks joined; a rank joins when")
@@ -125,7 +125,7 @@ def test_progress_says_what_the_training_waits_for():
     assert progress_of(session, 0) == "0 all-reduces so far"
     session.leave(0, "", 0)
     assert progress_of(session, 3) == "3 all-reduces so far; rank 1 still runs"
-    assert progress_of(Session(2, 10**9), 7) == "7 all-reduces so far", "the ranks of the next training"
+    assert progress_of(TrainingSession(2, 10**9), 7) == "7 all-reduces so far", "the ranks of the next training"
 
 
 def test_a_rank_that_is_silent_while_others_wait_is_named_when_the_time_is_up():
@@ -143,7 +143,7 @@ def test_a_rank_that_is_silent_while_others_wait_is_named_when_the_time_is_up():
 
 
 def test_a_rank_that_never_joins_is_named():
-    session = Session(3, TIMEOUT)
+    session = TrainingSession(3, TIMEOUT)
     session.join(1, SECOND)
     session.handle_timer(SECOND + TIMEOUT)
     assert failure(session) == "within 30 s ranks 0, 2 did not join; rank 1 did"
@@ -188,7 +188,7 @@ def test_a_rank_may_leave_when_all_have_what_they_need():
     session.done(0, 5, 0)
     session.leave(1, "", 0)
     session.leave(0, "", 0)
-    assert actions(session) == [Carry(0, (post(0), post(0))), Answer((0, 0), 5)]
+    assert actions(session) == [Carry(0, (post(0), post(0))), SumAnswer((0, 0), 5)]
     assert session.is_over
     assert session.failure is None
 
@@ -221,7 +221,7 @@ def test_who_may_not_join_is_told_why(rank, told):
 
 
 def test_nobody_joins_a_training_that_failed():
-    session = Session(2, TIMEOUT)
+    session = TrainingSession(2, TIMEOUT)
     session.fail("the link is dead")
     assert session.join(0, 0) == "the link is dead"
 

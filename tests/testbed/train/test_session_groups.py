@@ -2,7 +2,7 @@
 
 import pytest
 
-from testbed.train.session import Agree, Session
+from testbed.train.session import Agree, TrainingSession
 from tests.testbed.train.sessions import SECOND, TIMEOUT, actions, barrier, failure, joined
 from workloads.ranks.wire import Agreed, Destroy, Group, Post
 
@@ -13,7 +13,7 @@ def mail(number, what, peer, *, tag=0, elements=2, dtype="int64", group="", time
 
 def in_group(*ranks, size=3, name="1", made="run."):
     """A session in which these ranks have made a group, and its name."""
-    session = Session(size, TIMEOUT, made)
+    session = TrainingSession(size, TIMEOUT, made)
     for rank in range(size):
         session.join(rank, 0)
     for rank in ranks:

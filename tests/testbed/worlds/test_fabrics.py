@@ -12,7 +12,7 @@ import pytest
 
 from switch_nodes.events import SwitchStatistics
 from testbed.captures.pcapng import Interface, read_capture
-from testbed.checkers.frames import Role, parse_frame
+from testbed.checkers.frames import FrameRole, parse_frame
 from testbed.faults.events import FaultStruck
 from testbed.faults.model import Burst, Corrupt, Duplicate, Fault, Loss, Reorder
 from testbed.history.events import TimeLimitReached
@@ -108,7 +108,7 @@ def paths_taken(captures: Iterable[Path], plan: Plan) -> dict[tuple[bytes, bytes
         interfaces: list[Interface] = []
         for seen in read_capture(path, interfaces):
             frame = parse_frame(seen.frame)
-            if not seen.outgoing or seen.comment or frame is None or frame.role is Role.OTHER:
+            if not seen.outgoing or seen.comment or frame is None or frame.role is FrameRole.OTHER:
                 continue
             link, switch = links[interfaces[seen.interface].name], path.parent.name
             assert switch in (link.a, link.b)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.support.dlcp_star import host_config
 from workloads.datagrams.arrival import Arrival
-from workloads.dlcp.gathering import Parts, Rows
+from workloads.dlcp.gathering import PartGathering, RowGathering
 
 FLOAT = np.dtype(np.float32)
 
@@ -26,7 +26,7 @@ def config(**changes: Any) -> Any:
 
 
 def test_rows_count_once_and_until_their_flow_is_closed() -> None:
-    rows = Rows(config(), FLOAT)
+    rows = RowGathering(config(), FLOAT)
     assert rows.take(part(0b01, 0, 1, 1, 1, 1)) == ()
     assert rows.take(part(0b01, 0, 9, 9, 9, 9)) is None
     for packet in (2, 4, 6):
@@ -46,7 +46,7 @@ def test_rows_count_once_and_until_their_flow_is_closed() -> None:
 
 
 def test_a_part_counts_as_a_whole_or_not_at_all() -> None:
-    parts = Parts(config(), FLOAT)
+    parts = PartGathering(config(), FLOAT)
     assert parts.take(part(0b01, 0, 1, 1, 1, 1)) == ()
     assert parts.take(part(0b11, 0, 3, 3, 3, 3)) is None, "rank 0 is inside"
     assert not parts.flows[1].has(0)
@@ -56,7 +56,7 @@ def test_a_part_counts_as_a_whole_or_not_at_all() -> None:
 
 
 def test_a_closed_flow_takes_more_with_one_that_is_not() -> None:
-    parts = Parts(config(), FLOAT)
+    parts = PartGathering(config(), FLOAT)
     for packet in range(5):
         parts.take(part(0b01, packet, 1, 1, 1, 1))
     assert parts.flows[0].closed
@@ -70,7 +70,7 @@ def test_parts_are_added_by_their_lowest_ranks_whatever_the_order() -> None:
     """(1e8 + -1e8) + 1 is 1; 1e8 + (-1e8 + 1) is 0."""
     found = []
     for order in ((0b001, 0b110), (0b110, 0b001)):
-        parts = Parts(host_config(3, 4), FLOAT)
+        parts = PartGathering(host_config(3, 4), FLOAT)
         for bitmap in order:
             parts.take(part(bitmap, 0, *[1e8 if bitmap == 1 else -1e8] * 4))
         found.append(parts.total(np.ones(40, np.float32))[:4].tolist())
@@ -79,5 +79,6 @@ def test_parts_are_added_by_their_lowest_ranks_whatever_the_order() -> None:
 
 def test_what_nobody_sent_is_the_servers_own() -> None:
     assert (
-        Parts(config(), FLOAT).total(np.full(40, -0.0, np.float32)).tobytes() == np.full(40, -0.0, np.float32).tobytes()
+        PartGathering(config(), FLOAT).total(np.full(40, -0.0, np.float32)).tobytes()
+        == np.full(40, -0.0, np.float32).tobytes()
     )

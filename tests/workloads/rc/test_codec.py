@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.pcap import pcap_frames
 from workloads.machine import Buffer
-from workloads.rc.inbound import FrameReader, inbound_icrc_is_valid
+from workloads.rc.inbound import RoceFrameReader, inbound_icrc_is_valid
 from workloads.rc.outbound import FrameWriter
 from workloads.wire import (
     OPCODES,
@@ -58,7 +58,7 @@ packets = st.builds(
 )
 
 
-def same_as_decode(reader: FrameReader, frame: Buffer) -> None:
+def same_as_decode(reader: RoceFrameReader, frame: Buffer) -> None:
     try:
         expected = decode_packet(frame)
     except WireError as error:
@@ -82,7 +82,7 @@ def same_as_decode(reader: FrameReader, frame: Buffer) -> None:
 @settings(max_examples=300, deadline=None)
 @given(packets, st.data())
 def test_the_reader_equals_decode_packet_on_good_and_mangled_frames(packet: Packet, data: st.DataObject) -> None:
-    reader = FrameReader()
+    reader = RoceFrameReader()
     frame = bytearray(encode_packet(packet))
     same_as_decode(reader, frame)  # and fills its memory
     same_as_decode(reader, frame + bytes(data.draw(st.integers(0, 9))))
@@ -94,14 +94,14 @@ def test_the_reader_equals_decode_packet_on_good_and_mangled_frames(packet: Pack
 
 
 def test_the_reader_equals_decode_packet_on_captures(rxe_captures: Path) -> None:
-    reader = FrameReader()
+    reader = RoceFrameReader()
     for path in sorted(rxe_captures.glob("*.pcap")):
         for frame in pcap_frames(path):
             same_as_decode(reader, frame)
 
 
 def test_every_truncation_after_the_whole_frame_was_seen() -> None:
-    reader = FrameReader()
+    reader = RoceFrameReader()
     for envelope in (V4, V6):
         frame = encode_packet(Packet(envelope, Bth(0x0A, 1, 2), b"12345", reth=Reth(1, 2, 5)))
         for size in range(len(frame), -1, -1):
@@ -120,7 +120,7 @@ def test_the_writer_equals_encode_packet(several: list[Packet]) -> None:
 
 
 def test_memories_are_bounded() -> None:
-    reader, writer = FrameReader(), FrameWriter(V4, 1)
+    reader, writer = RoceFrameReader(), FrameWriter(V4, 1)
     for size in range(4200):
         frame = writer.write(0x04, 0, False, b"", bytes(size))
         reader.read(encode_packet(Packet(replace(V4, ident=size), Bth(0x04, 1, 1))))

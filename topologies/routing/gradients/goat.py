@@ -22,7 +22,7 @@ from topologies.routing.gradients.network import FlowNetwork, network_of
 from topologies.routing.gradients.plan import Merge, Plan, Route, Stream
 from topologies.routing.gradients.problem import Infeasible, Problem
 
-__all__ = ["Placement", "place_submodels", "plan_goat"]
+__all__ = ["GoatPlacement", "place_submodels", "plan_goat"]
 
 _EXACT_CHOICES = 2_000
 """choices of (worker, sub-model, switch) up to which the integer program is solved; above, its relaxation is rounded"""
@@ -30,7 +30,7 @@ _MOST_CHOICES = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class GoatPlacement:
     owners: tuple[tuple[str, tuple[str, ...]], ...]
     """(sub-model, switches that aggregate it)"""
     sends: tuple[tuple[str, str, str], ...]
@@ -58,7 +58,7 @@ class Placement:
 
 def place_submodels(
     problem: Problem, sizes: Mapping[str, int], memory: Mapping[str, int], rng: np.random.Generator | None = None
-) -> Placement:
+) -> GoatPlacement:
     """`sizes`: bytes by sub-model; `memory`: bytes by switch. Without `rng` the integer program is solved. With it, its
     relaxation is rounded as in the paper: each sub-model draws its switches by their shares, among those with memory
     left.
@@ -110,7 +110,7 @@ def place_submodels(
         sizes[model] * (away[network.home[worker]].get(node, away[network.home[worker]][network.home[server]] + 1) + 1)
         for (worker, model), node in sends.items()
     ) + sum(sizes[model] * (away[s][network.home[server]] + 1) for model, found in owners.items() for s in found)
-    return Placement(tuple(owners.items()), tuple((w, g, s) for (w, g), s in sends.items()), cost, network)
+    return GoatPlacement(tuple(owners.items()), tuple((w, g, s) for (w, g), s in sends.items()), cost, network)
 
 
 def plan_goat(problem: Problem, rng: np.random.Generator) -> Plan:

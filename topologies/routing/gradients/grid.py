@@ -15,7 +15,7 @@ from topologies.routing.gradients.one_node import most_whole_bps, worthwhile
 from topologies.routing.gradients.pathwise import relaxed
 from topologies.routing.gradients.plan import Plan, Stream
 from topologies.routing.gradients.problem import Problem
-from topologies.routing.gradients.rounding import Rounding
+from topologies.routing.gradients.rounding import RateRounding
 
 __all__ = [
     "eq1_rounding",
@@ -98,7 +98,7 @@ def plan_grid_rounded(
 
 def _few(
     network: FlowNetwork, nodes: tuple[str, ...], rng: np.random.Generator
-) -> tuple[Rounding, dict[str, tuple[int, ...]]]:
+) -> tuple[RateRounding, dict[str, tuple[int, ...]]]:
     def allowed(site: Site, node: str, server: str) -> bool:
         return node == server or node in nodes
 
@@ -107,7 +107,7 @@ def _few(
 
 def link_rounding(
     network: FlowNetwork, best: Optimum, rng: np.random.Generator, nodes: tuple[str, ...] | None = None
-) -> tuple[Rounding, dict[str, tuple[int, ...]]]:
+) -> tuple[RateRounding, dict[str, tuple[int, ...]]]:
     """(rounding, arcs from each aggregator to the server). Options: the ways of the relaxation, and short ones to every
     node. `nodes`: the few switches that may aggregate, between which sites are divided evenly; by default all that can.
     Raises ValueError for several servers."""
@@ -136,7 +136,7 @@ def link_rounding(
         np.array([shares[worker].get(way, 0.0) for way in options[choices.site_of[rank]]])
         for rank, worker in enumerate(problem.workers)
     ]
-    return Rounding(choices, each, best.rate_bps, rng, even=few), out
+    return RateRounding(choices, each, best.rate_bps, rng, even=few), out
 
 
 def plan_grid_eq1(problem: Problem, rng: np.random.Generator) -> Plan:
@@ -155,13 +155,13 @@ def plan_grid_eq1(problem: Problem, rng: np.random.Generator) -> Plan:
     return _filled(network, "grid-eq1", ways, out, float("inf"), (), note)
 
 
-def eq1_rounding(problem: Problem, rng: np.random.Generator, most_bps: float | None = None) -> Rounding:
+def eq1_rounding(problem: Problem, rng: np.random.Generator, most_bps: float | None = None) -> RateRounding:
     """`most_bps`: T; by default the rate of the workers' fastest link."""
     network = network_of(problem)
     top = max(site.access_bps for site in network.sites) if most_bps is None else most_bps
     relaxed = solve_eq1(problem, top)
     shares: list[Floats] = list(relaxed.sends_bps)
-    return Rounding(blind_choices(network, top), shares, relaxed.rate_bps, rng)
+    return RateRounding(blind_choices(network, top), shares, relaxed.rate_bps, rng)
 
 
 def _filled(

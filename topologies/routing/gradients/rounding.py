@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from topologies.routing.gradients.choices import Assignment, Choices, Floats
 
-__all__ = ["Repaired", "Rounding"]
+__all__ = ["RateRounding", "Repaired"]
 
 _BETTER = 1e-9
 _CELLS = 1_000_000
@@ -44,7 +44,7 @@ class Repaired:
     steps: int
 
 
-class Rounding:
+class RateRounding:
     """Draws and repairs. `shares`: by worker, a probability for each of its site's options. `bound_bps`: of the
     relaxation. `even`: workers of a site draw together, so that each option gets its share of them and not far more by
     chance."""

@@ -120,7 +120,7 @@ class SimulatedCard:
         return value.value
 
     def read(self, address: int, size: int) -> bytes:
-        """As `switch_nodes.fpga.transport.Transport`."""
+        """As `switch_nodes.fpga.transport.CardTransport`."""
         words = (self._access(False, address + at, 0) for at in range(0, size, _WORD))
         return b"".join(word.to_bytes(_WORD, "little") for word in words)
 

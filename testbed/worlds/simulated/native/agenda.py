@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from testbed.worlds.simulated.agenda import Actor, Agenda
-from testbed.worlds.simulated.native.library import NOTE_WORDS, CoreStruct, Stage, Why
+from testbed.worlds.simulated.native.library import NOTE_WORDS, CoreStruct, NativeStage, Why
 from topologies import DIRECTIONS, Direction, Topology
 from workloads.errors import InternalError
 
@@ -124,11 +124,11 @@ class NativeAgenda(Agenda):
 
     def kick(self, number: int) -> None:
         """The event goes on with what the host has to send, and its alarm."""
-        self.core.node, self.core.stage = number, Stage.KICK
+        self.core.node, self.core.stage = number, NativeStage.KICK
 
     def _complete(self) -> None:
         """Whatever the event at hand still has to do."""
-        while self.core.stage != Stage.NONE and self._answer(_NO_FURTHER):
+        while self.core.stage != NativeStage.NONE and self._answer(_NO_FURTHER):
             pass
 
     def _answer(self, limit: int) -> bool:

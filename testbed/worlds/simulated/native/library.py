@@ -16,8 +16,8 @@ __all__ = [
     "NOTE_WORDS",
     "CoreStruct",
     "MachineKind",
+    "NativeStage",
     "NodeStruct",
-    "Stage",
     "Why",
     "WireStruct",
     "load_core",
@@ -29,7 +29,7 @@ NOTE_WORDS = 7
 """of `struct sim_note`: time, node, entry of the program's log"""
 
 
-class Stage(IntEnum):
+class NativeStage(IntEnum):
     """`enum stage`"""
 
     NONE, PULL, DELIVER, ENTER, DRAIN, LEAVE, KICK = range(7)

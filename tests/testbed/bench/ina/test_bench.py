@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from testbed.bench import swept
-from testbed.bench.ina.analysis import Cell
+from testbed.bench.ina.analysis import MemoryCell
 from testbed.bench.ina.bench import bench_ina, grid_rows
 from testbed.bench.ina.cases import ATP, ESA, ESA_ACK, ESA_EQUAL, MEMORY_KEY, SWITCHML, InaCase, cases_of
 from testbed.bench.options import BenchOptions
@@ -29,7 +29,9 @@ def small_case(memory: int = 8) -> InaCase:
 def rows_of(memory: int, jcts: dict[str, tuple[float, ...]], mix: str = "mix-2+2") -> list[Row]:
     """Those that ask for something."""
     jcts = {ESA_EQUAL: jcts[ESA], ESA_ACK: jcts[ESA]} | jcts
-    found: dict[tuple[int, str], Cell] = {(memory, name): cell(name, memory, *times) for name, times in jcts.items()}
+    found: dict[tuple[int, str], MemoryCell] = {
+        (memory, name): cell(name, memory, *times) for name, times in jcts.items()
+    }
     rows = grid_rows(found, MIXES[mix])
     assert [row.target for row in rows[:5]] == [None] * 5
     return rows[5:]

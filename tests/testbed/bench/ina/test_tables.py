@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.bench.ina.analysis import Cell
+from testbed.bench.ina.analysis import MemoryCell
 from testbed.bench.ina.cases import ATP, ESA, ESA_ACK, ESA_EQUAL, SWITCHML
 from testbed.bench.ina.tables import crossing_lines, mix_lines, split_lines
 from tests.support.ina_runs import grid, run
@@ -32,24 +32,24 @@ mix-2+2: vgg16 (0.25), vgg16 (0.25), resnet50 (4), resnet50 (4); 4 workers each;
 
 
 @pytest.fixture
-def found() -> dict[tuple[int, str], Cell]:
+def found() -> dict[tuple[int, str], MemoryCell]:
     extra = {
         ATP: {"busy": 0.84, "useful": 0.005, "collisions": 6251, "resends": 36, "server_bytes": 7_220_000},
         ESA: {"evictions": 12},
     }
     return {
-        (memory, subject): Cell(memory, subject, tuple(run(jct, **extra.get(subject, {})) for jct in times))
+        (memory, subject): MemoryCell(memory, subject, tuple(run(jct, **extra.get(subject, {})) for jct in times))
         for memory, jcts in _JCTS.items()
         for subject, times in jcts.items()
     }
 
 
-def test_the_table(found: dict[tuple[int, str], Cell]) -> None:
+def test_the_table(found: dict[tuple[int, str], MemoryCell]) -> None:
     lines = mix_lines(found, MIXES["mix-2+2"], 160)
     assert "\n".join(lines) + "\n" == _TABLE
 
 
-def test_where_orders_change(found: dict[tuple[int, str], Cell]) -> None:
+def test_where_orders_change(found: dict[tuple[int, str], MemoryCell]) -> None:
     assert list(crossing_lines(found, 96)) == [
         "atp and switchml: atp faster; from somewhere between M = 8 and 960 (0.08 and 10.00 SW) on switchml faster",
         "esa and switchml: esa faster; from somewhere between M = 8 and 960 (0.08 and 10.00 SW) on level",
@@ -68,7 +68,7 @@ def test_subjects_that_are_level_everywhere() -> None:
     assert next(iter(crossing_lines(cells, 96))) == "atp and switchml: level at all sizes"
 
 
-def test_the_best_gain_stands_beside_the_papers(found: dict[tuple[int, str], Cell]) -> None:
+def test_the_best_gain_stands_beside_the_papers(found: dict[tuple[int, str], MemoryCell]) -> None:
     assert list(split_lines(found, 96)) == [
         "best gain of ESA over ATP: 1.75x at M = 8 (0.08 SW); the paper says up to 1.35x, for its own setting",
         "  early release alone 1.53x, priorities alone 1.08x; of the gain 80% is early release's, 20% the priorities'",

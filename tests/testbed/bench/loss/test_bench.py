@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from testbed.bench.loss.bench import cost_table
 from testbed.bench.loss.cases import LOSS_KEY, LossCase, cases_of
-from testbed.sweeps.groups import Group
+from testbed.sweeps.groups import PointGroup
 from testbed.sweeps.scenario_model import Outcome, Point
 
 
-def group(label: str, loss: float, times: list[float], verdict: str = "pass") -> Group:
+def group(label: str, loss: float, times: list[float], verdict: str = "pass") -> PointGroup:
     labels = (("scenario", "rack-lossy"), ("variant", label), (LOSS_KEY, loss))
     points = tuple(Point(labels, seed, "simulated", "x") for seed in range(len(times)))
-    return Group(labels, points, tuple(Outcome("done", verdict, {"jct_s": time}, "why") for time in times))
+    return PointGroup(labels, points, tuple(Outcome("done", verdict, {"jct_s": time}, "why") for time in times))
 
 
 def case() -> LossCase:

@@ -13,16 +13,16 @@ from testbed.bench.papers.direct import frontier_of_strategies
 from testbed.bench.papers.headline import Headline, Pair, gains
 from testbed.bench.papers.headlines import HEADLINES
 from testbed.bench.papers.page import Judged, page_lines
-from testbed.sweeps.groups import Group
+from testbed.sweeps.groups import PointGroup
 from testbed.sweeps.loader import load_sweep
 from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep
 
 _SWEPT = [headline for headline in HEADLINES if headline.direct is None]
 
 
-def group(variant: str, values: Sequence[float | None], load: str = "1", verdict: str = "pass") -> Group:
+def group(variant: str, values: Sequence[float | None], load: str = "1", verdict: str = "pass") -> PointGroup:
     labels = (("scenario", "s"), ("variant", variant), ("job.load", load))
-    return Group(
+    return PointGroup(
         labels,
         tuple(Point(labels, seed, "", "x") for seed in range(1, len(values) + 1)),
         tuple(Outcome("done", verdict, {"jct_s": value}) for value in values),

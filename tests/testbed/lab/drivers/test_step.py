@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from testbed.lab.drivers import CardDriver, HostDriver
+from testbed.lab.drivers import HostDriver, LabCardDriver
 from testbed.lab.drivers.step import Driver, Undoing, step
-from testbed.lab.lab import Done, Lab
+from testbed.lab.lab import Lab, StepDone
 from testbed.lab.model import Host, Inventory
 from tests.support.labs import Seen
 from workloads.errors import LabError
@@ -24,34 +24,34 @@ class Door(Driver):
     broken: frozenset[tuple[str, str]] = frozenset()
     did: list[tuple[str, str, Any]]
 
-    def _do(self, name: str, host: Host, what: Any = None) -> Done:
+    def _do(self, name: str, host: Host, what: Any = None) -> StepDone:
         self.did.append((name, host.name, what))
         if (name, host.name) in self.broken:
             raise LabError(host.name, f"{name} broke")
-        return Done(what)
+        return StepDone(what)
 
     @step("a key for you alone", undone_by="give_back", all_or_none=True)
-    def take(self, host: Host, *, key: str) -> Done:
+    def take(self, host: Host, *, key: str) -> StepDone:
         return self._do("take", host, key)
 
     @step("the key goes back")
-    def give_back(self, host: Host) -> Done:
+    def give_back(self, host: Host) -> StepDone:
         return self._do("give_back", host)
 
     @step("the door stands open", needs=("take",), undone_by="close", undone_with="take")
-    def open(self, host: Host, *, wide: int, why: str = "") -> Done:
+    def open(self, host: Host, *, wide: int, why: str = "") -> StepDone:
         return self._do("open", host, (wide, why))
 
     @step("the door is shut")
-    def close(self, host: Host, *, wide: int) -> Done:
+    def close(self, host: Host, *, wide: int) -> StepDone:
         return self._do("close", host, wide)
 
     @step("a lamp burns", name="light", undone_by="dark")
-    def light_up(self, host: Host) -> Done:
+    def light_up(self, host: Host) -> StepDone:
         return self._do("light", host)
 
     @step("no lamp burns")
-    def dark(self, host: Host) -> Done:
+    def dark(self, host: Host) -> StepDone:
         return self._do("dark", host)
 
 
@@ -129,9 +129,9 @@ def test_after_a_block_that_went_well_a_failure_to_undo_is_told(made: Callable[.
         door.step("light")()
 
 
-@pytest.mark.parametrize("driver", [HostDriver, CardDriver])
+@pytest.mark.parametrize("driver", [HostDriver, LabCardDriver])
 def test_what_steps_declare_is_there(driver: type[Driver]) -> None:
-    known = {*HostDriver.steps, *CardDriver.steps}
+    known = {*HostDriver.steps, *LabCardDriver.steps}
     for declared in driver.steps.values():
         assert set(declared.needs) <= known, declared.name
         assert declared.undone_by in ("", *driver.steps)

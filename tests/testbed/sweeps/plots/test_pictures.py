@@ -17,7 +17,7 @@ from testbed.sweeps.plots.draw import MARKS
 from testbed.sweeps.plots.fit import fitted
 from testbed.sweeps.plots.names import Quantity, figure_quantity, key_quantity
 from testbed.sweeps.plots.options import PlotOptions
-from testbed.sweeps.plots.picture import Picture
+from testbed.sweeps.plots.picture import PlotPicture
 from testbed.sweeps.plots.styles import look_of, read_style
 from testbed.sweeps.plots.write import write_plots
 from testbed.sweeps.scenario_model import Outcome
@@ -40,7 +40,7 @@ def sick(labels: Mapping[str, Any], seed: int) -> Outcome | float:
     }[labels["variant"]]
 
 
-def drawn(picture: Picture, style: str = "ieee") -> Any:
+def drawn(picture: PlotPicture, style: str = "ieee") -> Any:
     with mpl.rc_context(dict(read_style(style).rc)):
         figure, _ = fitted(picture, read_style(style))
         figure.draw_without_rendering()
@@ -48,12 +48,12 @@ def drawn(picture: Picture, style: str = "ieee") -> Any:
 
 
 @pytest.fixture
-def picture() -> Picture:
+def picture() -> PlotPicture:
     (found,) = pictures_of(made_up(sick, variants=PROTOCOLS, axes={"faults.loss.rate": RATES}), "jct_s", PlotOptions())
     return found
 
 
-def test_what_has_no_median_has_no_height(picture: Picture) -> None:
+def test_what_has_no_median_has_no_height(picture: PlotPicture) -> None:
     at_5 = {series.label: series.marks[-1] for series in picture.series}
     assert {label: (mark.median, mark.why) for label, mark in at_5.items()} == {
         "netreduce": (None, "untrusted"), "switchml": (None, "refused"), "atp": (None, "failed"),
@@ -68,14 +68,14 @@ def test_what_has_no_median_has_no_height(picture: Picture) -> None:
     assert all(line.get_window_extent().y0 >= top - 1 for line in above), "outside the chart"
 
 
-def test_the_legend_says_what_marks_mean(picture: Picture) -> None:
+def test_the_legend_says_what_marks_mean(picture: PlotPicture) -> None:
     [legend] = drawn(picture).legends
     words = [text.get_text() for text in legend.get_texts()]
     assert words == [*PROTOCOLS, "3 of 8 seeds", "failed", "untrusted", "refused"]
     assert legend.get_title().get_text() == "", "variant is no word for a reader"
 
 
-def test_a_median_of_survivors_is_hollow(picture: Picture) -> None:
+def test_a_median_of_survivors_is_hollow(picture: PlotPicture) -> None:
     [area] = drawn(picture).axes
     hollow = [line for line in area.lines if line.get_markerfacecolor() == "white" and len(line.get_xdata())]
     assert [(line.get_xdata()[0], line.get_ydata()[0]) for line in hollow] == [(5.0, 40.0)]
@@ -91,7 +91,7 @@ def test_no_line_passes_a_point_that_is_missing() -> None:
     assert list(np.isnan(line.get_ydata())) == [False, False, True, False]
 
 
-def test_0_has_a_place_on_a_logarithmic_axis_behind_a_break(picture: Picture) -> None:
+def test_0_has_a_place_on_a_logarithmic_axis_behind_a_break(picture: PlotPicture) -> None:
     [area] = drawn(picture).axes
     assert area.get_xscale() == "symlog"
     pixels = [area.transData.transform((place, 10.0))[0] for place, _ in picture.x.ticks]
@@ -99,7 +99,7 @@ def test_0_has_a_place_on_a_logarithmic_axis_behind_a_break(picture: Picture) ->
     assert [label.get_text() for label in area.get_xticklabels()] == ["0", "0.1", "1", "5"]
 
 
-def test_no_prose_is_in_the_picture(picture: Picture) -> None:
+def test_no_prose_is_in_the_picture(picture: PlotPicture) -> None:
     from matplotlib.text import Text
 
     words = {text.get_text() for text in drawn(picture).findobj(Text)} - {""}
@@ -191,7 +191,7 @@ def test_a_heat_map_needs_two_keys() -> None:
         pictures_of(found, "jct_s", PlotOptions(kind="heatmap"))
 
 
-def test_a_size_that_holds_no_text_is_refused(picture: Picture, tmp_path: Path) -> None:
+def test_a_size_that_holds_no_text_is_refused(picture: PlotPicture, tmp_path: Path) -> None:
     found = made_up(sick, variants=PROTOCOLS, axes={"faults.loss.rate": RATES})
     with pytest.raises(ScenarioError, match="is too small for the texts of the plot"):
         write_plots(found, tmp_path, PlotOptions(size_in=(1.0, 1.0)))

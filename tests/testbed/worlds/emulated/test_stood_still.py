@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from testbed.history.events import TrafficStarted
-from testbed.runs.run import RunOptions, RunResult, run_scenario
+from testbed.runs.options import RunOptions
+from testbed.runs.run import RunResult, run_scenario
 from testbed.scenario import load_scenario
 from tests.support.emulated import needs_root
 from tests.support.selection import some_at_once

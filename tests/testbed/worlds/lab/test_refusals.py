@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from testbed.cli import main
-from testbed.lab.drivers import CardDriver, HostDriver
+from testbed.lab.drivers import HostDriver, LabCardDriver
 from testbed.lab.emulated.shape import PYTHON
 from testbed.lab.inventory import load_inventory
 from testbed.lab.package import build_package
@@ -33,7 +33,7 @@ def ready_lab(run_lab: Path, state: Path) -> Path:
         hosts = inventory.select()
         HostDriver(lab, hosts).deploy()
         HostDriver(lab, hosts).lease(seconds=60)
-        CardDriver(lab, "fpga0").program(bitstream=(run_lab.parent / "card.bit").read_bytes())
+        LabCardDriver(lab, "fpga0").program(bitstream=(run_lab.parent / "card.bit").read_bytes())
         HostDriver(lab, hosts).release()
     return run_lab
 

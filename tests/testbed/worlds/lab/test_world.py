@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from testbed.history.lab_events import LabStep
-from testbed.lab.drivers import CardDriver, HostDriver
+from testbed.lab.drivers import HostDriver, LabCardDriver
 from testbed.lab.emulated.card import card_command
 from testbed.lab.emulated.command import ask_keeper
 from testbed.lab.emulated.host import UID
@@ -115,7 +115,7 @@ def test_a_run_passes_with_the_sums_of_virtual_time(run_lab: Path, tmp_path: Pat
     assert told == {step.step for step in seen}
     wanted = {"check", "deploy", "lease", "program", "attach", "reset", "configure", "start", "prepare", "go", "stop"}
     assert told >= wanted | {"collect", "trace", "release"}
-    steps = {**HostDriver.steps, **CardDriver.steps}
+    steps = {**HostDriver.steps, **LabCardDriver.steps}
     for at, step in enumerate(seen):
         before = {earlier.step for earlier in seen[:at] if earlier.verdict != "failed"}
         assert set(steps[step.step].needs) <= before, f"{step.step} on {step.host}"
@@ -277,7 +277,7 @@ def test_ctrl_c(run_lab: Path, tmp_path: Path, state: Path) -> None:
     with using(load_inventory(run_lab), state) as (client, _):
         hosts = client.inventory.select(["f1"])
         HostDriver(client, hosts).lease(seconds=60)
-        found = CardDriver(client, "fpga0").state()
+        found = LabCardDriver(client, "fpga0").state()
         HostDriver(client, hosts).release()
     assert found.status == "PROGRAMMED|CONFIGURED", "it passes no frame"
 

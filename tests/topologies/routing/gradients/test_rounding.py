@@ -10,16 +10,16 @@ from topologies import LinkShape, spine_leaf
 from topologies.routing.gradients import Problem
 from topologies.routing.gradients.choices import blind_choices
 from topologies.routing.gradients.network import network_of
-from topologies.routing.gradients.rounding import Rounding
+from topologies.routing.gradients.rounding import RateRounding
 
 
-def _rounding(*, even: bool) -> Rounding:
+def _rounding(*, even: bool) -> RateRounding:
     """12 workers, of 2 sites; options: two switches and the server."""
     topology = spine_leaf([6, 7], 2, LinkShape(rate_bps=1_000_000_000))
     problem = Problem.of(topology, ("h13",), {"leaf1": 6e9, "leaf2": 6e9})
     choices = blind_choices(network_of(problem), 1e9)
     shares = [np.array([0.5, 0.5, 0.0])] * 6 + [np.array([0.25, 0.5, 0.25])] * 6
-    return Rounding(choices, shares, 1e9, np.random.default_rng(1), even=even)
+    return RateRounding(choices, shares, 1e9, np.random.default_rng(1), even=even)
 
 
 def test_even_draws_give_each_option_its_share_of_every_site() -> None:
