@@ -10,7 +10,7 @@ import pytest
 
 from testbed.plan import make_plan
 from testbed.runs.run import run_scenario
-from testbed.scenario import load_scenario
+from testbed.scenario import Scenario, load_scenario
 from tests.support.emulated import needs_root
 from tests.support.passing import assert_passes, failed_checks
 from tests.support.selection import some_at_once
@@ -28,7 +28,7 @@ ONCE = (("all_gather", "netreduce"), ("reduce_scatter", "switchml"))
 BYTES, RATE_BPS = 1_000_000, 1e9
 
 
-def scenario_of(operation: str, network: str, hosts: int, size: str, world: str, *more: str):
+def scenario_of(operation: str, network: str, hosts: int, size: str, world: str, *more: str) -> Scenario:
     changes = [f"job.operation={operation}", f"job.size={size}", "job.iterations=2", *more]
     if hosts:
         changes.append(f"topology.hosts={hosts + (network in SERVED)}")
