@@ -17,7 +17,7 @@ from testbed.worlds.simulated.lossless import switch
 from testbed.worlds.simulated.lossless.switch import LosslessSwitch
 from testbed.worlds.simulated.lossless.wire import LosslessWire
 from tests.support.pfc_drawn import draw_lossless, judge_lossless
-from workloads.wire.pfc import encode_pfc
+from workloads.wire.pfc import encode_pfc, pause_ns
 
 __all__ = ["PLANTED_PFC", "hunt_pfc"]
 
@@ -98,7 +98,7 @@ def _asked_too_late() -> None:
 
 def _never_asked_again() -> None:
     """A pause is not asked for again."""
-    Asking.is_due = lambda self, key: False  # type: ignore[method-assign,assign]
+    Asking.is_due = lambda self, key: False  # type: ignore[method-assign]
 
 
 def _asked_for_the_wrong_class() -> None:
@@ -107,7 +107,7 @@ def _asked_for_the_wrong_class() -> None:
     def frame(source: bytes, times: Any) -> bytes:
         return encode_pfc(source, {(pfc_class + 1) % 8: quanta for pfc_class, quanta in times.items()})
 
-    switch.encode_pfc = frame
+    setattr(switch, "encode_pfc", frame)  # noqa: B010
 
 
 def _charged_to_another_port() -> None:
@@ -124,8 +124,7 @@ def _charged_to_another_port() -> None:
 
 def _quanta_too_short() -> None:
     """The obeying end takes a quantum for 128 bit times."""
-    true_ns = pauses.pause_ns
-    pauses.pause_ns = lambda quanta, rate: true_ns(quanta, rate) // 4  # type: ignore[assignment]
+    setattr(pauses, "pause_ns", lambda quanta, rate: pause_ns(quanta, rate) // 4)  # noqa: B010
 
 
 def _resumed_too_early() -> None:

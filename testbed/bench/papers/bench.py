@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from testbed.bench.options import BenchOptions
-from testbed.bench.papers.claims import Standing, judged
+from testbed.bench.papers.claims import Bearing, judged
 from testbed.bench.papers.headline import Headline
 from testbed.bench.papers.headlines import HEADLINES
 from testbed.bench.papers.page import Judged, write_results
@@ -58,8 +58,8 @@ def _judge(
         groups = groups_of(done[sweep.name])
         places, remark = headline.measure(groups), headline.remark(groups)
     standing, why = judged(headline.claim, places)
-    if standing is Standing.REPRODUCED and not headline.is_setting_known:
-        standing, why = Standing.DIRECTION, f"{why}; the paper's setting is not known"
+    if standing is Bearing.REPRODUCED and not headline.is_setting_known:
+        standing, why = Bearing.DIRECTION, f"{why}; the paper's setting is not known"
     return Judged(headline, tuple(places), standing, "; ".join(filter(None, (why, remark))))
 
 
@@ -79,7 +79,7 @@ def _row(each: Judged) -> Row:
     known = [place for place in each.places if place.gains]
     best = max(known, key=lambda place: place.interval[1], default=None)
     low, middle, high = (float("nan"),) * 3 if best is None else best.interval
-    lacking = each.standing is Standing.UNKNOWN and not each.is_measured
+    lacking = each.standing is Bearing.UNKNOWN and not each.is_measured
     return Row(
         each.headline.key, each.headline.published, 0 if best is None else len(best.gains), middle,
         (high - low) / middle, "x", float("nan") if lacking else middle, 0.0 if lacking else None,

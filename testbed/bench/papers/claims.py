@@ -19,7 +19,19 @@ from typing import Protocol
 
 from testbed.sweeps.statistics import summarise
 
-__all__ = ["TOLERANCE", "Claim", "Exactly", "Grows", "NoFigure", "Place", "Range", "Standing", "UpTo", "Wins", "judged"]
+__all__ = [
+    "TOLERANCE",
+    "Bearing",
+    "Claim",
+    "Exactly",
+    "GainPoint",
+    "Grows",
+    "NoFigure",
+    "Range",
+    "UpTo",
+    "Wins",
+    "judged",
+]
 
 TOLERANCE = 0.05
 """share by which a measured figure may differ from a published one"""
@@ -27,7 +39,7 @@ _LEAST_RUNS = 3
 """runs of a place with an interval"""
 
 
-class Standing(StrEnum):
+class Bearing(StrEnum):
     """Whether a headline holds here."""
 
     REPRODUCED = "reproduced"
@@ -38,7 +50,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class GainPoint:
     """One point of what was varied."""
 
     name: str
@@ -63,25 +75,25 @@ class Place:
 class Claim(Protocol):
     """What was published. `stand`: (whether it holds, why) for places that are all known."""
 
-    def stand(self, places: Sequence[Place]) -> tuple[Standing, str]: ...
+    def stand(self, places: Sequence[GainPoint]) -> tuple[Bearing, str]: ...
 
 
-def judged(claim: Claim, places: Sequence[Place]) -> tuple[Standing, str]:
+def judged(claim: Claim, places: Sequence[GainPoint]) -> tuple[Bearing, str]:
     """The verdict of a headline, and why."""
     lacking = [place.name for place in places if not place.is_known]
     if lacking or not places:
-        return Standing.UNKNOWN, f"too few valid runs: {', '.join(lacking) or 'no place'}"
+        return Bearing.UNKNOWN, f"too few valid runs: {', '.join(lacking) or 'no place'}"
     return claim.stand(places)
 
 
-def _direction(places: Sequence[Place]) -> tuple[Standing, str]:
+def _direction(places: Sequence[GainPoint]) -> tuple[Bearing, str]:
     won = sum(place.interval[0] > 1 for place in places)
     if won == len(places):
-        return Standing.DIRECTION, f"better at all {won} points"
+        return Bearing.DIRECTION, f"better at all {won} points"
     worse = ", ".join(place.name for place in places if not place.interval[0] > 1)
     if won:
-        return Standing.PART, f"better at {won} of {len(places)} points; not at {worse}"
-    return Standing.NOT, f"better at none of {len(places)} points"
+        return Bearing.PART, f"better at {won} of {len(places)} points; not at {worse}"
+    return Bearing.NOT, f"better at none of {len(places)} points"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +102,13 @@ class UpTo:
 
     most: float
 
-    def stand(self, places: Sequence[Place]) -> tuple[Standing, str]:
+    def stand(self, places: Sequence[GainPoint]) -> tuple[Bearing, str]:
         standing, why = _direction(places)
         best = max(places, key=lambda place: place.interval[1])
         low, middle, high = best.interval
         reached = low <= self.most * (1 + TOLERANCE) and high >= self.most * (1 - TOLERANCE)
-        if standing is not Standing.NOT and reached:
-            return Standing.REPRODUCED, f"the best gain is {middle:.2f}, at {best.name}; {why}"
+        if standing is not Bearing.NOT and reached:
+            return Bearing.REPRODUCED, f"the best gain is {middle:.2f}, at {best.name}; {why}"
         return standing, f"{why}; the best gain is {middle:.2f}, at {best.name}, not {self.most:.2f}"
 
 
@@ -107,10 +119,10 @@ class Range:
     least: float
     most: float
 
-    def stand(self, places: Sequence[Place]) -> tuple[Standing, str]:
+    def stand(self, places: Sequence[GainPoint]) -> tuple[Bearing, str]:
         inside = [place for place in places if place.interval[0] >= self.least and place.interval[2] <= self.most]
         if len(inside) == len(places):
-            return Standing.REPRODUCED, f"all {len(places)} intervals are in the published range"
+            return Bearing.REPRODUCED, f"all {len(places)} intervals are in the published range"
         standing, why = _direction(places)
         return standing, f"{why}; {len(inside)} intervals are in the published range"
 
@@ -121,16 +133,16 @@ class Exactly:
 
     expected: Mapping[str, float]
 
-    def stand(self, places: Sequence[Place]) -> tuple[Standing, str]:
+    def stand(self, places: Sequence[GainPoint]) -> tuple[Bearing, str]:
         wrong = [place for place in places if not self._holds(place)]
         if not wrong:
-            return Standing.REPRODUCED, f"all {len(places)} figures within {TOLERANCE:.0%}"
+            return Bearing.REPRODUCED, f"all {len(places)} figures within {TOLERANCE:.0%}"
         said = ", ".join(
             f"{place.name}: {place.interval[1]:.2f}, not {self.expected[place.name]:.2f}" for place in wrong
         )
-        return (Standing.NOT if len(wrong) == len(places) else Standing.PART), said
+        return (Bearing.NOT if len(wrong) == len(places) else Bearing.PART), said
 
-    def _holds(self, place: Place) -> bool:
+    def _holds(self, place: GainPoint) -> bool:
         wanted, (low, _, high) = self.expected[place.name], place.interval
         return low >= wanted * (1 - TOLERANCE) and high <= wanted * (1 + TOLERANCE)
 
@@ -139,24 +151,24 @@ class Exactly:
 class Grows:
     """The gain grows from place to place."""
 
-    def stand(self, places: Sequence[Place]) -> tuple[Standing, str]:
+    def stand(self, places: Sequence[GainPoint]) -> tuple[Bearing, str]:
         if len(places) < 2:
-            return Standing.UNKNOWN, "one point cannot grow"
+            return Bearing.UNKNOWN, "one point cannot grow"
         steps = list(pairwise(places))
         grown = sum(after.interval[0] > before.interval[2] for before, after in steps)
         why = f"the gain grows in {grown} of {len(steps)} steps"
         if grown == len(steps):
-            return Standing.REPRODUCED, why
-        return (Standing.PART if grown else Standing.NOT), why
+            return Bearing.REPRODUCED, why
+        return (Bearing.PART if grown else Bearing.NOT), why
 
 
 @dataclass(frozen=True, slots=True)
 class Wins:
     """The subject is better everywhere; no figure was published."""
 
-    def stand(self, places: Sequence[Place]) -> tuple[Standing, str]:
+    def stand(self, places: Sequence[GainPoint]) -> tuple[Bearing, str]:
         standing, why = _direction(places)
-        return (Standing.REPRODUCED if standing is Standing.DIRECTION else standing), why
+        return (Bearing.REPRODUCED if standing is Bearing.DIRECTION else standing), why
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,5 +177,5 @@ class NoFigure:
 
     reason: str
 
-    def stand(self, places: Sequence[Place]) -> tuple[Standing, str]:
-        return Standing.UNKNOWN, f"{self.reason}; here: {_direction(places)[1]}"
+    def stand(self, places: Sequence[GainPoint]) -> tuple[Bearing, str]:
+        return Bearing.UNKNOWN, f"{self.reason}; here: {_direction(places)[1]}"

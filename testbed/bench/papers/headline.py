@@ -6,18 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from testbed.bench.papers.claims import Claim, Place
+from testbed.bench.papers.claims import Claim, GainPoint
 from testbed.bench.swept import Say
 from testbed.sweeps.groups import PointGroup
 
-__all__ = ["Headline", "Measure", "Pair", "gains"]
+__all__ = ["Contest", "Headline", "Measure", "gains"]
 
-Measure = Callable[[Sequence[PointGroup]], list[Place]]
+Measure = Callable[[Sequence[PointGroup]], list[GainPoint]]
 """from the points of a sweep, each with its seeds, to the places of a headline"""
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class Contest:
     """A subject and its peers, by labels of variants."""
 
     subject: str
@@ -54,19 +54,19 @@ class Headline:
     """something more to say of the same points"""
     is_setting_known: bool = True
     """False: no figure counts as reproduced, because any sweep over settings has some maximum"""
-    direct: Callable[[Say], list[Place]] | None = None
+    direct: Callable[[Say], list[GainPoint]] | None = None
     """measures without a sweep of its own; then `sweep` is empty"""
 
 
-def gains(pairs: Sequence[Pair], figure: str, *, exact: bool = False) -> Measure:
+def gains(pairs: Sequence[Contest], figure: str, *, exact: bool = False) -> Measure:
     """Places by the keys of the sweep's axes, and by pair. A gain is the smallest of peers' figure / subject's."""
 
-    def measure(groups: Sequence[PointGroup]) -> list[Place]:
+    def measure(groups: Sequence[PointGroup]) -> list[GainPoint]:
         by_place: dict[tuple[tuple[str, Any], ...], dict[str, PointGroup]] = {}
         for group in groups:
             by_place.setdefault(_place_of(group), {})[str(_variant(group))] = group
         return [
-            Place(_name(place, pair, len(pairs)), _paired(found, pair, figure), exact)
+            GainPoint(_name(place, pair, len(pairs)), _paired(found, pair, figure), exact)
             for pair in pairs
             for place, found in by_place.items()
         ]
@@ -83,12 +83,12 @@ def _place_of(group: PointGroup) -> tuple[tuple[str, Any], ...]:
     return tuple((key, value) for key, value in group.labels if "." in key)
 
 
-def _name(place: Sequence[tuple[str, Any]], pair: Pair, pairs: int) -> str:
+def _name(place: Sequence[tuple[str, Any]], pair: Contest, pairs: int) -> str:
     words = [f"{key.rpartition('.')[2]} {value}" for key, value in place]
     return ", ".join([pair.name] * (pairs > 1) + words) or pair.name or pair.subject
 
 
-def _paired(found: Mapping[str, PointGroup], pair: Pair, figure: str) -> tuple[float, ...]:
+def _paired(found: Mapping[str, PointGroup], pair: Contest, figure: str) -> tuple[float, ...]:
     if pair.subject not in found or not set(pair.peers) & found.keys():
         return ()
     subject = _by_seed(found[pair.subject], figure)

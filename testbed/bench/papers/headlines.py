@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from testbed.bench.papers.claims import Exactly, Grows, NoFigure, Place, Range, UpTo, Wins
-from testbed.bench.papers.direct import FRONTIERS, credit, frontier_of_strategies, grid_rates
-from testbed.bench.papers.headline import Headline, Measure, Pair, gains
+from testbed.bench.papers.claims import Exactly, GainPoint, Grows, NoFigure, Range, UpTo, Wins
+from testbed.bench.papers.direct import FRONTIERS, GRID_RATES, credit, frontier_of_strategies, grid_rates
+from testbed.bench.papers.headline import Contest, Headline, Measure, gains
 from testbed.sweeps.groups import PointGroup
 
 __all__ = ["HEADLINES"]
@@ -32,14 +32,14 @@ def _times(groups: Sequence[PointGroup], models: Mapping[str, str]) -> dict[str,
         name, times = models.get(str(group.values[_SIZE])), group.numbers("jct_s")
         if name is not None and times:
             found.setdefault(name, {})[str(group.values["variant"])] = times[0]
-    return {name: (each["NetReduce"], each["ring"]) for name, each in found.items() if len(each) == 2}
+    return {name: (each["NetReduce"], each["ring all-reduce"]) for name, each in found.items() if len(each) == 2}
 
 
 def _training(models: Mapping[str, str]) -> Measure:
-    def measure(groups: Sequence[PointGroup]) -> list[Place]:
+    def measure(groups: Sequence[PointGroup]) -> list[GainPoint]:
         times = _times(groups, models)
         return [
-            Place(f"{name}, ratio {ratio:g}", _gain_at(times[name], ratio) if name in times else (), exact=True)
+            GainPoint(f"{name}, ratio {ratio:g}", _gain_at(times[name], ratio) if name in times else (), exact=True)
             for name in models.values()
             for ratio in _RATIOS
         ]
@@ -66,15 +66,15 @@ def _where(models: Mapping[str, str], wanted: float) -> Callable[[Sequence[Point
     return say
 
 
-def _irn(groups: Sequence[PointGroup]) -> list[Place]:
+def _irn(groups: Sequence[PointGroup]) -> list[GainPoint]:
     """Average slowdown and average FCT."""
     pairs = (
-        Pair("IRN without PFC", ("RoCE with PFC",), "no control"),
-        Pair("IRN without PFC, DCQCN", ("RoCE with PFC, DCQCN",), "DCQCN"),
+        Contest("IRN without PFC", ("RoCE with PFC",), "no control"),
+        Contest("IRN without PFC, DCQCN", ("RoCE with PFC, DCQCN",), "DCQCN"),
     )
-    found = list[Place]()
+    found = list[GainPoint]()
     for word, figure in (("slowdown", "rdma_flows.slowdown.average"), ("FCT", "rdma_flows.fct_s.average")):
-        found += (Place(f"{word}, {place.name}", place.gains) for place in gains(pairs, figure)(groups))
+        found += (GainPoint(f"{word}, {place.name}", place.gains) for place in gains(pairs, figure)(groups))
     return found
 
 
@@ -99,14 +99,14 @@ HEADLINES = (
         "netreduce-scale", _NETREDUCE, "the gain over a ring grows with scale, to 1024 (S)",
         "simulated, 32 to 1024 (S)",
         "packets, 4 leaves, 8 to 256 hosts, 10 Gbit/s, 256 kB", "papers-scale",
-        gains([Pair("NetReduce", ("ring",))], "jct_s", exact=True), Grows(),
+        gains([Contest("NetReduce", ("ring",))], "jct_s", exact=True), Grows(),
         quick=(("topology.hosts_per_leaf", (2, 4, 8)),),
     ),
     Headline(
         "hierarchical", _NETREDUCE, "PN beats flat ring and two levels past a bandwidth ratio (S)",
         "the condition: B_intra / B_inter > 2 (n - 1) P / (n (P - 2)) (S)",
         "2 machines of 4 workers, so a ratio of 2; measured at 2.25 and 4; 64 kB to 4 MB", "papers-hierarchical",
-        gains([Pair("PN", ("FR",), "over FR"), Pair("PN", ("TA",), "over TA")], "jct_s", exact=True), Wins(),
+        gains([Contest("PN", ("FR",), "over FR"), Contest("PN", ("TA",), "over TA")], "jct_s", exact=True), Wins(),
         quick=(("job.size", ("64kB", "1MB")),),
     ),
     Headline(
@@ -117,14 +117,14 @@ HEADLINES = (
     Headline(
         "esa", "H. Wang et al., ESA (arXiv 2022)", "average JCT up to 1.35 times as good as ATP (S)", _UNKNOWN,
         "two VGG16, two ResNet50; memory from SW/12 to 40 SW", "ina-mix-2-2",
-        gains([Pair("esa", ("atp",))], "jobs.average_jct_s"), UpTo(1.35), variants=("atp", "esa"),
+        gains([Contest("esa", ("atp",))], "jobs.average_jct_s"), UpTo(1.35), variants=("atp", "esa"),
         is_setting_known=False,
         quick=(("switch.memory", (8, 96, 960)),),
     ),
     Headline(
         "grid", "GRID, INFOCOM 2023", "rates of three schemes, 1 : 2.43 : 3 (S)", "the example of the paper (S)",
         "a figure of the example contradicts itself: 2.4375", "", lambda groups: [],
-        Exactly({"atp": 2.4375, "grid": 3.0}), direct=grid_rates,
+        Exactly(GRID_RATES), direct=grid_rates,
     ),
     Headline(
         "irn", "R. Mittal et al., IRN, SIGCOMM 2018", "6 to 83 % better than RoCE with PFC (S)",
@@ -138,8 +138,8 @@ HEADLINES = (
         "communication alone, 4 hosts, 20 Mbit/s, 2 % dispensable, 0.1 to 1 % loss", "papers-bounded",
         gains(
             [
-                Pair("DLCP over a server", ("server",), "server"),
-                Pair("DLCP over a ring", ("ring", "ring, IRN"), "ring"),
+                Contest("DLCP over a server", ("server",), "server"),
+                Contest("DLCP over a ring", ("ring", "ring, IRN"), "ring"),
             ],
             "jct_s",
         ),
@@ -150,7 +150,7 @@ HEADLINES = (
         "M d / (k (d - k + 1)) and 2 M d / (k (2 d - k + 1)) (S)",
         "n = 6, k = 3, d = 5, so 1.8 and 2.4 times less than Reed-Solomon; bytes into the newcomer, with headers",
         "papers-repair",
-        gains([Pair("MSR", ("RS",), "MSR"), Pair("MBR", ("RS",), "MBR")], "busiest_link.bytes", exact=True),
+        gains([Contest("MSR", ("RS",), "MSR"), Contest("MBR", ("RS",), "MBR")], "busiest_link.bytes", exact=True),
         Exactly({"MSR": 1.8, "MBR": 2.4}),
     ),
     Headline(
@@ -163,7 +163,7 @@ HEADLINES = (
         "evolution", "Network Evolution for DNNs, SysML 2018", "which optimisation of the network is best",
         _UNKNOWN, "star of 8 hosts, 400 kB: sums and multicast in the network, against seven others",
         "papers-evolution",
-        gains([Pair("ps+ina+multicast", _EVOLUTION)], "jct_s", exact=True),
+        gains([Contest("ps+ina+multicast", _EVOLUTION)], "jct_s", exact=True),
         NoFigure("the abstract names no method and no figure"),
     ),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from testbed.bench.papers.claims import Place, Standing
+from testbed.bench.papers.claims import Bearing, GainPoint
 from testbed.bench.papers.headline import Headline
 from testbed.sweeps.table import csv_text
 
@@ -20,8 +20,8 @@ class Judged:
     """A headline, what was measured, and whether it holds."""
 
     headline: Headline
-    places: tuple[Place, ...]
-    standing: Standing
+    places: tuple[GainPoint, ...]
+    standing: Bearing
     why: str
 
     @property
@@ -38,7 +38,7 @@ class Judged:
         return best if len(known) == 1 or least == best else f"{least} to {best}"
 
 
-def show_interval(place: Place) -> str:
+def show_interval(place: GainPoint) -> str:
     """`1.20 [1.10, 1.31]`; without brackets where the interval has no width."""
     low, middle, high = place.interval
     bounds = "" if f"{low:.2f}" == f"{high:.2f}" else f" [{low:.2f}, {high:.2f}]"
@@ -85,7 +85,7 @@ def _document(each: Judged) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _place(place: Place) -> dict[str, Any]:
+def _place(place: GainPoint) -> dict[str, Any]:
     found: dict[str, Any] = {"place": place.name, "runs": len(place.gains), "exact": place.exact}
     if place.gains:
         found["low"], found["gain"], found["high"] = place.interval

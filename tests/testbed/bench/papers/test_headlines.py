@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from testbed.bench.papers.bench import bench_papers
-from testbed.bench.papers.claims import Exactly, Place, UpTo
+from testbed.bench.papers.claims import Exactly, GainPoint, UpTo
 from testbed.bench.papers.direct import frontier_of_strategies
-from testbed.bench.papers.headline import Headline, Pair, gains
+from testbed.bench.papers.headline import Contest, Headline, gains
 from testbed.bench.papers.headlines import HEADLINES
 from testbed.bench.papers.page import Judged, page_lines
 from testbed.sweeps.groups import PointGroup
@@ -31,14 +31,14 @@ def group(variant: str, values: Sequence[float | None], load: str = "1", verdict
 
 def test_gains_are_paired_by_seed_and_the_best_peer_counts() -> None:
     groups = [group("us", [1.0, 2.0, None]), group("a", [3.0, 3.0, 3.0]), group("b", [4.0, 2.5, 3.0])]
-    found = gains([Pair("us", ("a", "b"))], "jct_s")(groups)
-    assert found == [Place("load 1", (3.0, 1.25))]
+    found = gains([Contest("us", ("a", "b"))], "jct_s")(groups)
+    assert found == [GainPoint("load 1", (3.0, 1.25))]
 
 
 def test_a_failed_run_has_no_gain_and_a_missing_peer_none() -> None:
     failed = [group("us", [1.0], verdict="fail"), group("a", [3.0])]
-    assert gains([Pair("us", ("a",))], "jct_s")(failed) == [Place("load 1", ())]
-    assert gains([Pair("us", ("a",))], "jct_s")([group("us", [1.0])]) == [Place("load 1", ())]
+    assert gains([Contest("us", ("a",))], "jct_s")(failed) == [GainPoint("load 1", ())]
+    assert gains([Contest("us", ("a",))], "jct_s")([group("us", [1.0])]) == [GainPoint("load 1", ())]
 
 
 @pytest.mark.parametrize("headline", _SWEPT, ids=lambda headline: headline.key)
@@ -80,7 +80,7 @@ def test_a_row_end_to_end(tmp_path, monkeypatch) -> None:
 
 def test_a_headline_without_valid_runs_is_unknown_and_missed(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("testbed.bench.papers.bench._FOLDER", tmp_path)
-    nothing = Headline("x", "p", "q", "s", "d", "", lambda groups: [], UpTo(2), direct=lambda say: [Place("a", ())])
+    nothing = Headline("x", "p", "q", "s", "d", "", lambda groups: [], UpTo(2), direct=lambda say: [GainPoint("a", ())])
     (row,) = bench_papers(lambda text: None, headlines=[nothing]).rows
     assert not row.met
     assert row.note == "unknown: too few valid runs: a"
@@ -88,7 +88,7 @@ def test_a_headline_without_valid_runs_is_unknown_and_missed(tmp_path, monkeypat
 
 def test_a_figure_of_an_unknown_setting_is_not_reproduced(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("testbed.bench.papers.bench._FOLDER", tmp_path)
-    good = [Place("a", (2.0,), exact=True)]
+    good = [GainPoint("a", (2.0,), exact=True)]
     known = Headline("x", "p", "q", "s", "d", "", lambda groups: [], UpTo(2), direct=lambda say: good)
     unknown = replace(known, is_setting_known=False)
     first, second = bench_papers(lambda text: None, headlines=[known, unknown]).rows
@@ -100,7 +100,7 @@ def test_a_figure_of_an_unknown_setting_is_not_reproduced(tmp_path, monkeypatch)
 def test_the_page_names_settings_and_intervals() -> None:
     from testbed.bench.papers.claims import judged
 
-    places = (Place("a", (1.0, 1.2, 1.3)), Place("b", (2.0,), exact=True))
+    places = (GainPoint("a", (1.0, 1.2, 1.3)), GainPoint("b", (2.0,), exact=True))
     headline = Headline("x", "A paper", "twice", "theirs", "ours", "", lambda groups: [], Exactly({"a": 1, "b": 2}))
     text = "\n".join(page_lines([Judged(headline, places, *judged(headline.claim, places))]))
     assert "| `x` | twice | 1.20 [1.00, 1.30] to 2.00 | holds in part |" in text
