@@ -164,6 +164,12 @@ def test_acks_of_a_ring_are_told_later(loss: float) -> None:
 
 
 @needs_c
+def test_a_ring_that_waits_for_its_acks_hears_them_at_once() -> None:
+    job = {"collective": "ring", "size_bytes": 60_000, "message_packets": 4, "pipelined": False}
+    same(rack_plan(3, job=job, link=SLOW))
+
+
+@needs_c
 def test_what_a_switch_repeats_is_told_without_coming_back_for_each() -> None:
     plan = rack_plan(
         4, job={"size_bytes": 4 * 43_516 * 2}, faults=(Loss("loss", rack_links(4), rate=0.02),)
