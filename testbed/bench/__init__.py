@@ -1,4 +1,4 @@
-"""Paired measurements: each row says what was measured, its peer, repeats, median, spread and ratio."""
+"""Paired measurements."""
 
 from testbed.bench.options import BenchOptions
 from testbed.bench.registry import bench_world, require_plans, run_bench

@@ -1,3 +1,3 @@
-"""Captures: pcapng files, what a switch saw written as one, and one split by link."""
+"""Captures as pcapng files."""
 
 import workloads as workloads  # which finds the compiled modules of this package

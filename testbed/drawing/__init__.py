@@ -1,4 +1,4 @@
-"""Pictures: topologies as SVG, dot or mermaid, and planned gradient routes."""
+"""Pictures of topologies and planned routes."""
 
 from __future__ import annotations
 

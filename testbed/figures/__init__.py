@@ -1,1 +1,1 @@
-"""The figures of a run, each worked out in one place from its history."""
+"""The figures of a run, from its history."""

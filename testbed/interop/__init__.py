@@ -1,1 +1,1 @@
-"""Unmodified RoCE endpoints: the stock Linux rdma_rxe stack in a virtual machine, its wires on our switch node."""
+"""Stock RoCE endpoints in a virtual machine, with their wires on our switch node."""

@@ -1,1 +1,1 @@
-"""The bandwidth of collectives in the columns of nccl-tests, and the bytes that links carried"""
+"""Bandwidth in the columns of nccl-tests, and the bytes that links carried"""
