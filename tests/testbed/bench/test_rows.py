@@ -100,7 +100,8 @@ def test_options_are_for_benches_that_have_them() -> None:
     with pytest.raises(ScenarioError) as caught:
         run_bench("fabric", options=BenchOptions(quick=True))
     assert (
-        str(caught.value) == "tb bench: --quick: fabric has no such option; allowed: with evolution, ina, loss, peers"
+        str(caught.value)
+        == "tb bench: --quick: fabric has no such option; allowed: with evolution, ina, loss, papers, peers"
     )
     with pytest.raises(ScenarioError, match="--csv: allreduce has no such option"):
         run_bench("allreduce", options=BenchOptions(csv=Path("x.csv")))
