@@ -6,6 +6,7 @@ from testbed.jct.walk cimport Step, Walk
 
 cdef object _begin, _SERIALISATION
 cdef tuple _IN_FLIGHT
+cdef long long _ROUNDING
 
 
 cdef class _Back:

@@ -18,6 +18,8 @@ __all__ = ["Timelines"]
 _begin = itemgetter(1)
 _SERIALISATION = JctPart.SERIALISATION
 _IN_FLIGHT = (JctPart.SERIALISATION, JctPart.PROPAGATION, JctPart.QUEUEING)
+_ROUNDING = 1
+"""ns: the end of a frame is rounded, and links of different rates round differently"""
 
 
 class _Back:
@@ -51,7 +53,7 @@ class Timelines:
         own, came = hops.sent.get(worker, []), hops.came.get(worker, [])
         for hop in sorted((*own, *came), key=attrgetter("begins", "ends")):
             begins, ends = min(hop.begins, until), min(hop.ends, until)
-            if begins > cursor + 1:
+            if begins > cursor + _ROUNDING:
                 found.append((_SERIALISATION, busy_from, cursor))
                 found += self._gap(worker, cursor, begins, hop)
                 busy_from = begins
@@ -147,12 +149,16 @@ def _within(spans: Sequence[Span], since: int, until: int) -> list[Span]:
 
 
 def _filled(spans: Sequence[Span], since: int, until: int) -> list[Span]:
-    """The spans, each time once; time between them is `other`."""
+    """The spans, each time once; time between them is `other`, unless it is that of rounding."""
     found, cursor = list[Span](), since
     for part, begin, end in sorted(_within(spans, since, until), key=_begin):
-        if begin > cursor:
+        if begin > cursor + _ROUNDING:
             found.append((JctPart.OTHER, cursor, begin))
+            cursor = begin
         if end > cursor:
-            found.append((part, max(begin, cursor), end))
+            found.append((part, cursor, end))
             cursor = end
+    if found and cursor + _ROUNDING >= until > cursor:
+        part, begin, _ = found.pop()
+        return [*found, (part, begin, until)]
     return [*found, (JctPart.OTHER, cursor, until)] if cursor < until else found

@@ -22,6 +22,10 @@ from testbed.bench.ina.tables import mix_lines
 from testbed.bench.ina.worlds import Pair, world_lines
 from testbed.bench.loss.bench import cost_table
 from testbed.bench.loss.cases import LOSS_KEY, cases_of
+from testbed.bench.papers.bench import _table as papers_table
+from testbed.bench.papers.claims import Bearing, GainPoint
+from testbed.bench.papers.headlines import HEADLINES
+from testbed.bench.papers.page import Judged
 from testbed.bench.peers.summary import figures_of
 from testbed.bench.peers.summary import table as peers_table
 from testbed.bench.rows import Row as BenchRow
@@ -134,6 +138,11 @@ def _peers(width: int) -> Iterable[str]:
     return peers_table(figures_of([*samples("gloo"), *slow]), {"gloo": "torch"}, width)
 
 
+def _papers(width: int) -> Iterable[str]:
+    places = (GainPoint(_LONG, (1.02, 12_345.678, 98_765.4)), GainPoint("short", (0.85,)))
+    return papers_table([Judged(headline, places, Bearing.UNKNOWN, "why") for headline in HEADLINES], width)
+
+
 def _evolution(width: int) -> Iterable[str]:
     found = {
         each: EvolutionFigures(1234.5 * (1 + ROWS.index(each.scheme)), 12_345.678, 1.0, 1.0)
@@ -180,6 +189,7 @@ TABLES: dict[str, Callable[[int], Iterable[str]]] = {
     "testbed/sweeps/report.py": _model_sweep,
     "testbed/sweeps/scenario_report.py": _scenario_sweep,
     "testbed/bench/loss/bench.py": _loss,
+    "testbed/bench/papers/bench.py": _papers,
     "testbed/bench/peers/summary.py": _peers,
     "testbed/bench/evolution/matrix.py": _evolution,
     "testbed/bench/ina/worlds.py": _ina_worlds,
