@@ -91,7 +91,7 @@ def cases() -> dict[str, Scenario]:
     found: dict[Scenario, str] = {}
     for name in builtin_names():
         scenario = load_scenario(name)
-        if scenario.job.collective == "flows":
+        if any(part.job.collective == "flows" for part in scenario.parts):
             continue
         if name not in WITHOUT_SELECTIVE and scenario.world != "lab" and scenario.pfc is None:
             found.setdefault(replace(_lossy(name), name="same", time_limit_ns=1, seed=1), name)
