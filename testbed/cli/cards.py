@@ -99,6 +99,10 @@ examples:
     synth.add_argument(
         "--at", type=whole(1, 2000), default=200, metavar="MHZ", help="clock for which rates are estimated (200)"
     )
+    synth.add_argument(
+        "--minutes", type=whole(1, 1440), default=60, metavar="M",
+        help="end a tool that takes longer; its figures are then unknown (60)",
+    )  # fmt: skip
     synth.add_argument("--out", type=named_path, metavar="DIR", help="keep Verilog, netlists and reports there")
     synth.add_argument("--json", action="store_true", help="as JSON")
     verilog = add("verilog", "write the Verilog of the card's hardware", card=False)

@@ -10,9 +10,10 @@ import argparse
 import json
 import resource
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from switch_nodes.fpga.rtl.parameters import LARGE, SIMULATED, SMALL, RtlParameters
 from testbed.terminal.standard import print_document
@@ -31,6 +32,7 @@ _ECP5_85: Mapping[str, int] = {"LUT": 83_640, "FF": 83_640, "BRAM": 208, "DSP": 
 """what an LFE5-85 has (Lattice, ECP5 family data sheet FPGA-DS-02012)"""
 _LUTS_OF = {"LUT": 1, "carry": 2, "LUT RAM": 6}
 """LUTs that one cell takes: a CCU2C two; a TRELLIS_DPR16X4 four, and two for its write port"""
+_Found = TypeVar("_Found")
 MEASURED, ESTIMATED, UNKNOWN = "measured", "estimated", "unknown"
 
 
@@ -59,7 +61,7 @@ def run_verilog(args: argparse.Namespace) -> int:
 
 
 def run_synth(args: argparse.Namespace) -> int:
-    """Raises HostCapabilityError where a tool is missing or fails."""
+    """Raises HostCapabilityError where a tool is missing or fails. Figures are unknown if a tool takes too long."""
     from switch_nodes.fpga.rtl.simulation.synthesis import FAMILIES, scratch
 
     families = [name for name in FAMILIES if name in (args.families or FAMILIES)]
@@ -73,7 +75,6 @@ def run_synth(args: argparse.Namespace) -> int:
             cycles = measured_cycles(SIZES[size]) if args.cycles else None
             found = {}
             for family in families:
-                complain(f"tb card: size {size}, family {family}: synthesis")
                 found[family] = list(_figures(size, family, folder, cycles, args))
             tables.append((size, found))
             if not args.json:
@@ -88,30 +89,50 @@ def run_synth(args: argparse.Namespace) -> int:
 
 
 def _figures(size: str, family: str, folder: Path, cycles: float | None, args: argparse.Namespace) -> Iterator[_Figure]:
-    from switch_nodes.fpga.rtl.simulation.synthesis import measured_clock, measured_size
+    from switch_nodes.fpga.rtl.simulation.synthesis import FAMILIES, Clock, Size, measured_clock, measured_size
 
     p = SIZES[size]
-    began = _Spent()
-    made = measured_size(p, family, folder)
-    complain(f"tb card: size {size}, family {family}: synthesis took {began}")
-    for kind, count in made.resources.items():
-        yield _Figure(kind, count, MEASURED)
-    yield _Figure("depth", made.depth, UNKNOWN if made.depth is None else MEASURED)
+    seconds = 60 * args.minutes
+    made: Size | None = _tried(
+        f"size {size}, family {family}: synthesis", lambda: measured_size(p, family, folder, seconds=seconds)
+    )
+    for kind in FAMILIES[family][1]:
+        yield _measured(kind, None if made is None else made.resources[kind])
+    yield _measured("depth", None if made is None else made.depth)
     if family == _FAMILY_OF_CLOCKS:
-        yield _Figure("% of an ECP5-85", share_of_ecp5(made.resources), MEASURED)
-    mhz = None
+        yield _measured("% of an ECP5-85", None if made is None else share_of_ecp5(made.resources))
+    placed: Clock | None = None
     # The large size has more memory than any ECP5.
-    if args.clock and family == _FAMILY_OF_CLOCKS and size == "small":
-        complain(f"tb card: size {size}, family {family}: place and route")
-        began = _Spent()
-        mhz = measured_clock(folder).mhz
-        complain(f"tb card: size {size}, family {family}: place and route took {began}")
-    yield _Figure("MHz", mhz, UNKNOWN if mhz is None else MEASURED)
-    yield _Figure("cycles per packet", cycles, UNKNOWN if cycles is None else MEASURED)
+    if args.clock and family == _FAMILY_OF_CLOCKS and size == "small" and made is not None:
+        placed = _tried(
+            f"size {size}, family {family}: place and route", lambda: measured_clock(folder, seconds=seconds)
+        )
+    mhz = None if placed is None else placed.mhz
+    yield _measured("MHz", mhz)
+    yield _measured("cycles per packet", cycles)
     if mhz is not None and cycles is not None:
         yield _Figure("Gb/s at that clock", _gbps(p, mhz, cycles), MEASURED)
     rate = None if cycles is None else _gbps(p, args.at, cycles)
     yield _Figure(f"Gb/s at {args.at} MHz", rate, UNKNOWN if rate is None else ESTIMATED)
+
+
+def _measured(name: str, value: float | int | None) -> _Figure:
+    return _Figure(name, value, UNKNOWN if value is None else MEASURED)
+
+
+def _tried(what: str, find: Callable[[], _Found]) -> _Found | None:
+    """What was found; None: out of time. Prints how long it took."""
+    from switch_nodes.fpga.rtl.simulation.synthesis import OutOfTime
+
+    complain(f"tb card: {what}")
+    began = _Spent()
+    try:
+        found = find()
+    except OutOfTime as error:
+        complain(f"tb card: {what}: its figures are unknown. {error}")
+        return None
+    complain(f"tb card: {what} took {began}")
+    return found
 
 
 class _Spent:

