@@ -48,7 +48,7 @@ def hunt_document(
 
 def steps_document(kind: str, taken: Mapping[str, int], own_program: str = "") -> dict[str, Any]:
     """Steps of the tables: those that were taken, that cannot happen and that were never taken. `taken`: how often.
-    `own_program`: tables of ours do not count if it takes no step of them."""
+    `own_program`: a table of the project does not count if it takes no step of it."""
     held, impossible = steps_of_kind(kind)
     lacks = _tables_without(held, taken) if own_program else ()
     held = tuple(name for name in held if _table_of(name) not in lacks)

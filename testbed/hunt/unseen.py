@@ -34,10 +34,10 @@ def wilson(hits: int, of: int) -> Unseen:
     """The share of `hits` in `of` trials, 0 to 1."""
     if not of:
         return Unseen(1.0, 0.0, 1.0)
-    share, z2 = hits / of, _Z * _Z / of
-    middle = (share + z2 / 2) / (1 + z2)
-    half = _Z * sqrt(share * (1 - share) / of + z2 / (4 * of)) / (1 + z2)
-    return Unseen(share, max(0.0, middle - half), min(1.0, middle + half))
+    from scipy.stats import binomtest  # slow to import
+
+    interval = binomtest(hits, of).proportion_ci(0.95, method="wilson")
+    return Unseen(hits / of, float(interval.low), float(interval.high))
 
 
 def chao2(seen: int, once: int, twice: int, of: int) -> Unseen:

@@ -31,14 +31,14 @@ class Collective(Protocol):
 
     @property
     def idle(self) -> bool:
-        """The last iteration is complete and reported: its result is whole, and every message of ours is acknowledged.
-        So nothing will be read from the gradient or the result any more. True before the first one."""
+        """The last iteration is complete and reported: its result is whole, and every message that it sent is
+        acknowledged. So nothing will be read from the gradient or the result any more. True before the first one."""
         ...
 
     @property
     def hears_acks_late(self) -> bool:
-        """Until something else happens, an ACK of a message of ours changes nothing but its event. So it may be heard
-        later than it came."""
+        """Until something else happens, an ACK of a message that it sent changes nothing but its event. So it may be
+        heard later than it came."""
         ...
 
     def open(self, now: int) -> None:

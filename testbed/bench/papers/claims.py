@@ -89,11 +89,11 @@ def judged(claim: Claim, places: Sequence[GainPoint]) -> tuple[Bearing, str]:
 def _direction(places: Sequence[GainPoint]) -> tuple[Bearing, str]:
     won = sum(place.interval[0] > 1 for place in places)
     if won == len(places):
-        return Bearing.DIRECTION, f"better at all {won} points"
+        return Bearing.DIRECTION, f"better at {won} of {won} points"
     worse = ", ".join(place.name for place in places if not place.interval[0] > 1)
     if won:
         return Bearing.PART, f"better at {won} of {len(places)} points; not at {worse}"
-    return Bearing.NOT, f"better at none of {len(places)} points"
+    return Bearing.NOT, f"better at 0 of {len(places)} points"
 
 
 @dataclass(frozen=True, slots=True)
