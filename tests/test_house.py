@@ -16,7 +16,7 @@ MOST = {
     "functions with nine or more parameters": 2,
     "public classes that share a name": 35,
     "files outside its folders that name a protocol": 81,
-    "modules outside transports that know a RoCE field": 9,
+    "modules outside transports that know a RoCE field": 0,
 }
 """of today; if you lower a count, lower it here, too"""
 

@@ -12,7 +12,7 @@ from switch_nodes.netreduce.program import NetReduceProgram
 from switch_nodes.program import ProgramBase, SwitchProgram
 from workloads.collectives.ina_header import INA_HEADER_BYTES
 from workloads.machine import BatchMachine, Buffer, FrameBatch
-from workloads.wire import OPCODES, decode_packet, encode_packet, psn_add, replace_payload
+from workloads.rc.changes import data_bytes, flipped, renumbered
 
 __all__ = ["DataPorts"]
 
@@ -107,18 +107,14 @@ class DataPorts:
                     return
 
     def _spoilt(self, frame: Buffer) -> Buffer:
-        packet = decode_packet(frame)
-        info = OPCODES.get(packet.bth.opcode) if packet is not None else None
-        if packet is None or info is None or not info.is_request or len(packet.payload) <= INA_HEADER_BYTES:
+        size = data_bytes(frame)
+        if size <= INA_HEADER_BYTES:
             return frame
         self._sums += 1
         for fault in self._spoils:
             if self._sums == fault.after + 1:
                 self._strike(type(fault))
-                if isinstance(fault, WrongPsn):
-                    return encode_packet(replace(packet, bth=replace(packet.bth, psn=psn_add(packet.bth.psn, 1))))
-                last = len(packet.payload) - 1
-                return replace_payload(frame, bytes((packet.payload[last] ^ 1,)), last)
+                return renumbered(frame, 1) if isinstance(fault, WrongPsn) else flipped(frame, size - 1)
         return frame
 
     def timer(self, running: bool) -> int | None:

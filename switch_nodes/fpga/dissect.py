@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from workloads.collectives.ina_header import INA_HEADER_BYTES, INA_LAYOUT, INA_MAGIC
-from workloads.wire import ICRC_BYTES, OPCODES, ROCE_PORT, Bth, Layout, icrc_is_valid, opcode_name
+from workloads.rc.fields import CHECKSUM_BYTES, PacketPlaces, field_text, packet_places
 from workloads.wire.envelope import ETHERNET, IPV4, IPV6, UDP
-from workloads.wire.layout import WireError
-from workloads.wire.packet import EXTENSIONS
+from workloads.wire.layout import Layout, WireError
 
 __all__ = ["FieldDifference", "FrameField", "differing_fields", "dissect"]
 
@@ -69,23 +68,18 @@ def _walk(frame: bytes) -> Iterator[tuple[FrameField, int]]:
     yield from _header(UDP, frame, at)
     end = at + udp["length"]
     at += UDP.size
-    if udp["dport"] == ROCE_PORT and at + Bth.LAYOUT.size + ICRC_BYTES <= end <= len(frame):
-        yield from _roce(frame, at, end)
+    places = packet_places(frame, udp["dport"], at, end)
+    if places is not None:
+        yield from _roce(frame, places, end)
 
 
-def _roce(frame: bytes, at: int, end: int) -> Iterator[tuple[FrameField, int]]:
-    bth = Bth.decode(frame, at)
-    yield from _header(Bth.LAYOUT, frame, at)
-    at += Bth.LAYOUT.size
-    info = OPCODES.get(bth.opcode)
-    if info is None:
+def _roce(frame: bytes, places: PacketPlaces, end: int) -> Iterator[tuple[FrameField, int]]:
+    for layout, at in places.headers:
+        yield from _header(layout, frame, at)
+    if not places.is_whole:
         return
-    for name in info.extensions:
-        layout = EXTENSIONS[name].LAYOUT
-        yield from _header(layout, frame[:end], at)
-        at += layout.size
-    behind = end - ICRC_BYTES - bth.pad
-    if info.starts and behind - at >= INA_HEADER_BYTES and frame[at] == INA_MAGIC:
+    at, behind = places.payload_at, places.payload_end
+    if places.starts and behind - at >= INA_HEADER_BYTES and frame[at] == INA_MAGIC:
         yield from _header(INA_LAYOUT, frame, at)
         at += INA_HEADER_BYTES
     for number, here in enumerate(range(at, behind - 3, 4)):
@@ -93,14 +87,14 @@ def _roce(frame: bytes, at: int, end: int) -> Iterator[tuple[FrameField, int]]:
         text = f"{word:#010x} (float32 {real!r}, int32 {struct.unpack_from('<i', frame, here)[0]})"
         yield FrameField(f"element[{number}]", 32, word, text), here + 4
         at = here + 4
-    for number, here in enumerate(range(at, end - ICRC_BYTES)):
+    for number, here in enumerate(range(at, end - CHECKSUM_BYTES)):
         yield (
             FrameField(f"{'payload' if here < behind else 'pad'}[{number}]", 8, frame[here], f"{frame[here]:#04x}"),
             here + 1,
         )
-    icrc = int.from_bytes(frame[end - ICRC_BYTES : end], "big")
-    verdict = "valid" if icrc_is_valid(frame) else "wrong for these bytes"
-    yield FrameField("iCRC", 32, icrc, f"{icrc:#010x} ({verdict})"), end
+    if places.checksum_text:
+        icrc = int.from_bytes(frame[end - CHECKSUM_BYTES : end], "big")
+        yield FrameField("iCRC", 32, icrc, f"{icrc:#010x} ({places.checksum_text})"), end
 
 
 def _header(layout: Layout, frame: bytes, at: int) -> Iterator[tuple[FrameField, int]]:
@@ -120,11 +114,9 @@ def _text(layout: Layout, name: str, bits: int, value: int) -> str:
         return ".".join(map(str, value.to_bytes(4, "big")))
     if layout is IPV6 and name in _IPS:
         return value.to_bytes(16, "big").hex(":", 2)
-    if layout is Bth.LAYOUT and name == "opcode":
-        return f"{value:#04x} {opcode_name(value)}"
-    if name in ("psn", "dest_qpn", "ethertype", "rkey", "va", "checksum"):
+    if name in ("ethertype", "checksum"):
         return f"{value:#x}"
-    return str(value)
+    return field_text(layout, name, value) or str(value)
 
 
 def differing_fields(expected: bytes, found: bytes) -> list[FieldDifference]:

@@ -18,13 +18,10 @@ from switch_nodes.netreduce.connections import ConnectionTable
 from switch_nodes.netreduce.frames import FrameReader
 from switch_nodes.netreduce.ring import Ring
 from workloads.machine import Buffer
-from workloads.wire import Opcode, Packet, WireError, decode_packet, icrc_is_valid, replace_payload
-from workloads.wire.held_map import HELD_MAP_BYTES, NO_PSN, HeldMap, decode_held_map
+from workloads.rc.passing_maps import PassingMap, read_map
+from workloads.wire.held_map import NO_PSN, HeldMap
 
 __all__ = ["AnswerMaps", "MappedAnswer"]
-
-_SIZES = (70 + HELD_MAP_BYTES, 90 + HELD_MAP_BYTES)
-"""sizes of a frame, IPv4 and IPv6"""
 
 
 class MappedAnswer(NamedTuple):
@@ -41,19 +38,12 @@ class AnswerMaps:
 
     def read(self, frame: Buffer) -> MappedAnswer | None:
         """What becomes of an answer with a map; None when it is no such, or passes as it is."""
-        if len(frame) not in _SIZES:
-            return None
-        try:
-            packet = decode_packet(frame)
-        except WireError:
-            return None
-        if packet is None or packet.bth.opcode != Opcode.IRN_ANSWER or not icrc_is_valid(frame):
-            return None
-        held = decode_held_map(packet.payload)
-        return None if held is None else self._of_ring(frame, packet, held)
+        answer = read_map(frame)
+        return None if answer is None else self._of_ring(answer)
 
-    def _of_ring(self, frame: Buffer, packet: Packet, held: HeldMap) -> MappedAnswer | None:
-        for edge in self._reader.edges.get((packet.envelope.dst_ip, packet.envelope.src_ip), ()):
+    def _of_ring(self, answer: PassingMap) -> MappedAnswer | None:
+        held, (source, target) = answer.held, answer.addresses
+        for edge in self._reader.edges.get((target, source), ()):
             ring, rank, table = edge.ring, edge.rank, self._tables[edge.ring.id]
             found = table.match(rank, held.first) if ring.tells_held else None
             if found is None:
@@ -66,7 +56,7 @@ class AnswerMaps:
                 bits |= _is_held(ring, rank, message, ring.slot_of(message, offset + at), limit) << at
             newest = int(ring.came[rank, 0 if port is None else port])
             told = HeldMap(held.first, count, bits, newest if newest >= 0 else NO_PSN)
-            return MappedAnswer(replace_payload(frame, told.encode()), port)
+            return MappedAnswer(answer.replaced(told), port)
         return None
 
 

@@ -16,6 +16,6 @@ class Contribution:
     def __init__(self, packet: DataPacket, place: PacketPlace, elements_from: int) -> None:
         self.packet, self.ring, self.rank = packet, place.edge.ring, place.edge.rank
         self.message, self.offset = place.message, place.offset
-        end = packet.payload_at + len(packet.packet.payload)
+        end = packet.payload_at + len(packet.data.payload)
         view = memoryview(packet.frame)
         self.header, self.elements = view[:elements_from], view[elements_from:end]

@@ -10,14 +10,12 @@ from switch_nodes.netreduce.tables import FrameKind
 from workloads.collectives.ina_header import INA_HEADER_BYTES, InaHeader
 from workloads.config import ELEMENT_BYTES
 from workloads.machine import Buffer
-from workloads.wire import ICRC_BYTES, OPCODES, Bth, OpcodeInfo, Packet, WireError, icrc_of
-from workloads.wire.envelope import ETHERNET, decode_envelope
-from workloads.wire.packet import decode_transport
-from workloads.wire.trimming import TRIMMED_DSCP, trimmed_icrc
+from workloads.rc.passing import PassingData, Wholeness, read_passing
+from workloads.wire.layout import WireError
 
 __all__ = ["DataPacket", "Edge", "FrameReader", "elements_at", "elements_fit"]
 
-_RC_OPCODES = range(0x20)
+_DAMAGE = {Wholeness.TRIMMED: FrameKind.TRIMMED, Wholeness.DAMAGED: FrameKind.BAD_ICRC}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,33 +32,27 @@ class DataPacket:
 
     frame: Buffer
     port: int
-    packet: Packet
-    payload_at: int
-    """byte of the frame where the payload begins"""
+    data: PassingData
     edges: tuple[Edge, ...]
     """rings that have this edge, never empty"""
 
     @property
-    def info(self) -> OpcodeInfo:
-        return self.packet.info
-
-    @property
-    def starts(self) -> bool:
-        """It is the first of its message, if the connection uses IRN."""
-        return self.packet.starts
-
-    @property
     def qpn(self) -> int:
-        return self.packet.bth.dest_qpn
+        return self.data.qpn
 
     @property
     def psn(self) -> int:
-        return self.packet.bth.psn
+        return self.data.psn
+
+    @property
+    def payload_at(self) -> int:
+        """Byte of the frame where the payload begins."""
+        return self.data.payload_at
 
     def ina_header(self) -> InaHeader | None:
         """The header at the begin of a message; None when there is none that says "aggregate"."""
         try:
-            header = InaHeader.decode(self.packet.payload)
+            header = InaHeader.decode(self.data.payload)
         except WireError:
             return None
         return header if header.agg else None
@@ -77,34 +69,24 @@ class FrameReader:
 
     def read(self, port: int, frame: Buffer) -> tuple[FrameKind, tuple[Edge, ...], DataPacket | None]:
         """(kind, edges with these addresses, the packet when the kind is DATA). Never raises."""
-        try:
-            found = decode_envelope(frame)
-            bth = None if found is None else Bth.decode(memoryview(frame)[: found[2]], found[1])
-        except WireError:
+        found = read_passing(frame)
+        if found is None:
             return FrameKind.OTHER, (), None
-        if found is None or bth is None:
-            return FrameKind.OTHER, (), None
-        envelope, at, end = found
-        info = OPCODES.get(bth.opcode)
-        if info is None or not info.is_request or bth.opcode not in _RC_OPCODES:
+        if not found.is_data:
             return FrameKind.NOT_DATA, (), None
-        edges = self.edges.get((envelope.src_ip, envelope.dst_ip), ())
+        edges = self.edges.get(found.addresses, ())
         if not edges:
             return FrameKind.FOREIGN, (), None
         edges_here = tuple(edge for edge in edges if edge.ring.accepts(edge.rank, port))
         if not edges_here:
             return FrameKind.WRONG_PORT, edges, None
-        view = memoryview(frame)
-        covered, found_icrc = view[ETHERNET.size : end - ICRC_BYTES], bytes(view[end - ICRC_BYTES : end])
-        if found_icrc != icrc_of(covered):
-            cut = envelope.tos >> 2 == TRIMMED_DSCP and found_icrc == trimmed_icrc(covered)
-            return FrameKind.TRIMMED if cut else FrameKind.BAD_ICRC, edges_here, None
-        try:
-            packet = decode_transport(frame, envelope, bth, at, end)
-        except WireError:
+        damage = _DAMAGE.get(found.wholeness())
+        if damage is not None:
+            return damage, edges_here, None
+        data = found.data()
+        if data is None:
             return FrameKind.MALFORMED, edges_here, None
-        payload_at = end - ICRC_BYTES - bth.pad - len(packet.payload)
-        return FrameKind.DATA, edges_here, DataPacket(frame, port, packet, payload_at, edges_here)
+        return FrameKind.DATA, edges_here, DataPacket(frame, port, data, edges_here)
 
 
 def elements_at(payload_at: int, offset: int) -> int:

@@ -39,7 +39,7 @@ class Placement:
 
     def place(self, packet: DataPacket) -> PacketPlace:
         edge, state = self._connection(packet)
-        if packet.starts or (packet.info.starts and not edge.ring.is_irn):
+        if packet.data.starts or (packet.data.may_start and not edge.ring.is_irn):
             return self._start(packet, edge, state)
         if state is not ConnectionState.RING:
             return PacketPlace(edge, state, ConnectionEvent.ELSEWHERE)
@@ -54,13 +54,13 @@ class Placement:
         if found is None:
             return PacketPlace(edge, state, ConnectionEvent.ELSEWHERE)
         message, offset, packets = found
-        if offset == 0 or packet.info.ends != (offset == packets - 1):
+        if offset == 0 or packet.data.ends != (offset == packets - 1):
             event = ConnectionEvent.MISPLACED
         return PacketPlace(edge, state, event, message, offset, packets)
 
     def note_plain(self, packet: DataPacket) -> None:
         """A FIRST or ONLY without INA header passed on this connection."""
-        self._plain[packet.packet.connection] = None
+        self._plain[packet.data.connection] = None
         if len(self._plain) > _MAX_PLAIN:
             del self._plain[next(iter(self._plain))]
 
@@ -81,7 +81,7 @@ class Placement:
             number is not None
             and (header.op, header.dtype) == (ring.op, ring.dtype)
             and 1 <= packets <= ring.message_packets
-            and packet.info.ends == (packets == 1)
+            and packet.data.ends == (packets == 1)
             and (not ring.is_irn or _named_by(packet, named) == (header.msg_id, 0, packets))
             and self.tables[ring.id].agrees(named.rank, packet.qpn, number, packet.psn, packets)
         )
@@ -100,7 +100,7 @@ class Placement:
         good = (
             number is not None
             and 0 < offset < packets <= ring.message_packets
-            and (packet.packet.imm is not None) == (offset == packets - 1)
+            and packet.data.has_immediate == (offset == packets - 1)
             and table.agrees(edge.rank, packet.qpn, number, first, packets)
         )
         if not good or number is None:
@@ -115,7 +115,7 @@ class Placement:
         for edge in packet.edges:
             if self.tables[edge.ring.id].is_known(edge.rank, packet.qpn):
                 return edge, ConnectionState.RING
-        known = packet.packet.connection in self._plain
+        known = packet.data.connection in self._plain
         return packet.edges[0], ConnectionState.PLAIN if known else ConnectionState.UNKNOWN
 
 
@@ -130,6 +130,8 @@ def _edge_of(packet: DataPacket, header: InaHeader) -> Edge | None:
 def _named_by(packet: DataPacket, edge: Edge) -> tuple[int, int, int] | None:
     """(message id, offset, packets of the message) as the RETH of a packet under IRN says; None when it says no such
     thing."""
-    reth = packet.packet.reth
-    place = None if reth is None else edge.ring.place_of(edge.rank, reth.va)
-    return None if reth is None or place is None else (*place, max(1, -(-reth.length // edge.ring.mtu)))
+    target = packet.data.target
+    if target is None:
+        return None
+    place = edge.ring.place_of(edge.rank, target[0])
+    return None if place is None else (*place, max(1, -(-target[1] // edge.ring.mtu)))

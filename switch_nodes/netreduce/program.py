@@ -228,7 +228,7 @@ class NetReduceProgram(ForwardProgram):
             known = self.tables[ring.id].is_known(c.rank, c.packet.qpn)
             delivered = known and (ring.is_irn or c.message <= ring.newest_complete - ring.window)
             return RingSlotEvent.DELIVERED if delivered else RingSlotEvent.STALE
-        fits = elements_fit(len(c.elements), ring) and c.packet.packet.bth.pad == 0
+        fits = elements_fit(len(c.elements), ring) and not c.packet.data.is_padded
         if not fits or (ring.bitmap[slot] and len(c.elements) != ring.length[slot]):
             return RingSlotEvent.WRONG_SIZE
         return ring.slot_event(slot, c.rank, c.elements)

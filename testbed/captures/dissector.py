@@ -19,10 +19,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from workloads.collectives.ina_header import DTYPE_CODES, INA_LAYOUT, INA_MAGIC, INA_VERSION, OP_CODES
+from workloads.rc import shape
 from workloads.transports import TransportKind
-from workloads.wire import ICRC_BYTES, Aeth, Bth, Layout, Opcode, Sack
 from workloads.wire.aggregation import AGGREGATION, AGGREGATION_PORT, DatagramFlag, DatagramKind, Policy
 from workloads.wire.held_map import HELD_MAP
+from workloads.wire.layout import Layout
 
 __all__ = ["dissector"]
 
@@ -35,27 +36,12 @@ _AGGREGATION_WORDS: Mapping[str, Mapping[int, str]] = {
     "kind": {int(kind): kind.name for kind in DatagramKind},
     "op": {0: "int32 wrapping sum", 1: "int32 saturating sum"},
 }
-_STARTS = (
-    Opcode.SEND_FIRST, Opcode.SEND_ONLY, Opcode.SEND_ONLY_IMM,
-    Opcode.WRITE_FIRST, Opcode.WRITE_ONLY, Opcode.WRITE_ONLY_IMM,
-)  # fmt: skip
-_GOES_ON = (
-    Opcode.SEND_MIDDLE, Opcode.SEND_LAST, Opcode.SEND_LAST_IMM,
-    Opcode.WRITE_MIDDLE, Opcode.WRITE_LAST, Opcode.WRITE_LAST_IMM,
-)  # fmt: skip
-_ALONE = (Opcode.WRITE_ONLY, Opcode.WRITE_ONLY_IMM)
-"""a whole message, or under IRN a later packet of one"""
 _IRN_WORDS: Mapping[str, Mapping[int, str]] = {"syndrome": {0: "positive", 0x60: "gap"}}
-_UNRELIABLE = tuple(code for code in Opcode if code.name.startswith("UC_WRITE"))
 _HEX = {"bits", "syndrome", "magic", "flags", "bitmap0", "bitmap1"}
 _ADDRESSES = {"server"}
 _SIGNED = {"exponent0", "exponent1"}
 _ELEMENTS = {"int32": "int32", "float32": "float"}
 """fields of Lua"""
-
-
-_IRN_ANSWER = Layout("IRN answer", *Aeth.LAYOUT.fields, *Sack.LAYOUT.fields)
-"""behind the BTH"""
 
 
 def dissector(others: Iterable[TransportKind] = ()) -> str:
@@ -69,7 +55,7 @@ def dissector(others: Iterable[TransportKind] = ()) -> str:
             "",
             *_protocol("ina", "In-network aggregation (NetReduce)", INA_LAYOUT, _INA_WORDS),
             *_protocol("inadgram", "Aggregation datagram", AGGREGATION, _AGGREGATION_WORDS),
-            *_protocol("inairn", "Answer of IRN", _IRN_ANSWER, _IRN_WORDS),
+            *_protocol("inairn", "Answer of IRN", shape.ANSWER, _IRN_WORDS),
             *_protocol("inaheld", "Map of held packets (irn-held)", HELD_MAP, {}),
             *(
                 f'inadgram_f.flag_{flag.name.lower()} = ProtoField.bool("inadgram.flags.{flag.name.lower()}", '
@@ -84,10 +70,11 @@ def dissector(others: Iterable[TransportKind] = ()) -> str:
             "",
             _FUNCTIONS.format(
                 ina_bytes=INA_LAYOUT.size, magic=INA_MAGIC, version=INA_VERSION, agg_bytes=AGGREGATION.size,
-                port=AGGREGATION_PORT, starts=_lua_set(_STARTS), goes_on=_lua_set(_GOES_ON),
-                unreliable=_lua_set(_UNRELIABLE),
-                alone=_lua_set(_ALONE), irn=int(Opcode.IRN_ANSWER), bth_bytes=Bth.LAYOUT.size,
-                irn_bytes=_IRN_ANSWER.size, held_bytes=HELD_MAP.size, icrc_bytes=ICRC_BYTES,
+                port=AGGREGATION_PORT, starts=_lua_set(code for code, data in shape.DATA.items() if data.starts),
+                goes_on=_lua_set(code for code, data in shape.DATA.items() if not data.starts),
+                unreliable=_lua_set(shape.UNRELIABLE_WRITES),
+                alone=_lua_set(shape.NAMED_BY_ADDRESS), irn=shape.ANSWER_OPCODE, bth_bytes=shape.BASE.size,
+                irn_bytes=shape.ANSWER.size, held_bytes=HELD_MAP.size, icrc_bytes=shape.CHECKSUM_BYTES,
                 flags="\n".join(
                     f"    flags:add(inadgram_f.flag_{flag.name.lower()}, tvb(2, 2))"
                     for flag in DatagramFlag
@@ -131,8 +118,8 @@ def _quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _lua_set(codes: Iterable[Opcode]) -> str:
-    return "{" + ", ".join(f"[{int(code)}] = true" for code in codes) + "}"
+def _lua_set(codes: Iterable[int]) -> str:
+    return "{" + ", ".join(f"[{code}] = true" for code in codes) + "}"
 
 
 def _protocol(name: str, title: str, layout: Layout, words: Mapping[str, Mapping[int, str]]) -> Iterator[str]:
@@ -156,30 +143,21 @@ def _fields(name: str, title: str, layout: Layout, words: Mapping[str, Mapping[i
         yield f'{name}_f["{field.name}"] = {_declared(name, layout, field.name, words.get(field.name))}'
     yield f"local function {name}_header(tvb, tree)"
     for field in layout.fields:
-        first, last = _octets(layout, field.name)
+        first, last, _ = layout.octets(field.name)
         yield f'    tree:add({name}_f["{field.name}"], tvb({first}, {last - first + 1}))'
     yield "end"
 
 
-def _octets(layout: Layout, field: str) -> tuple[int, int]:
-    """First and last octet of the header in which a field lies."""
-    shift, mask = layout.place(field)
-    bits = 8 * layout.size
-    return (bits - shift - mask.bit_length()) // 8, (bits - shift - 1) // 8
-
-
 def _declared(name: str, layout: Layout, field: str, words: Mapping[int, str] | None) -> str:
-    shift, mask = layout.place(field)
-    first, last = _octets(layout, field)
-    octets = last - first + 1
-    inside = shift - 8 * (layout.size - last - 1)
+    first, last, low = layout.octets(field)
+    octets, width = last - first + 1, layout.width(field)
     path, label = f'"{name}.{field}"', f'"{field}"'
     if field in _ADDRESSES:
         return f"ProtoField.ipv4({path}, {label})"
     kind = f"{'int' if field in _SIGNED else 'uint'}{8 * octets}"
     base = "base.HEX" if field in _HEX else "base.DEC"
     table = "nil" if words is None else "{" + ", ".join(f'[{code}] = "{word}"' for code, word in words.items()) + "}"
-    bits = "" if mask.bit_length() == 8 * octets else f", {mask << inside:#x}"
+    bits = "" if width == 8 * octets else f", {(1 << width) - 1 << low:#x}"
     return f"ProtoField.{kind}({path}, {label}, {base}, {table}{bits})"
 
 

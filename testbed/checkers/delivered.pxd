@@ -1,6 +1,6 @@
 cimport cython
 
-from testbed.checkers.frames cimport RoceData, data_of
+from workloads.rc.captured cimport RoceData, data_of
 from testbed.checkers.rules cimport PsnClock
 
 cdef object _crc32

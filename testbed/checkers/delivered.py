@@ -15,13 +15,13 @@ from pathlib import Path
 
 from testbed.captures.capture import FileCapture
 from testbed.checkers.context import Capture, CheckContext
-from testbed.checkers.frames import data_of
 from testbed.checkers.messages import INA_HEADER_BYTES, MessageLayout, message_layout
 from testbed.checkers.rules import PsnClock
 from testbed.history.events import CaptureCut, CaptureLost, NodeStarted
 from workloads.collectives.kinds import ring_kind
 from workloads.collectives.operations import ALL_REDUCE
 from workloads.events import WorkerFellBack
+from workloads.rc.captured import data_of
 
 __all__ = ["DeliveredResults", "delivered_results"]
 

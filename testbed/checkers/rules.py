@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from testbed.checkers.frames import RoceFrame
+from workloads.rc.captured import RoceFrame
 from workloads.rc.transport import RELIABLE
 
 __all__ = ["KEPT_PSNS", "RULES", "PsnClock", "Sighting", "Violations"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from testbed.checkers.frames import FrameRole, RoceFrame
 from testbed.checkers.rules import KEPT_PSNS, PsnClock, Sighting, Violations
+from workloads.rc.captured import FrameRole, RoceFrame
 from workloads.rc.transport import RELIABLE
 
 __all__ = ["ConnectionRules", "Sent"]

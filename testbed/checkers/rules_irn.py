@@ -3,9 +3,9 @@ go-back-N."""
 
 from __future__ import annotations
 
-from testbed.checkers.frames import FrameRole, RoceFrame
 from testbed.checkers.rules import KEPT_PSNS, Sighting
 from testbed.checkers.rules_hosts import ConnectionRules, Sent
+from workloads.rc.captured import FrameRole, RoceFrame
 from workloads.rc.transport import RELIABLE
 
 __all__ = ["IrnConnectionRules"]

@@ -1,6 +1,6 @@
 cimport cython
 
-from testbed.checkers.frames cimport RoceFrame
+from workloads.rc.captured cimport RoceFrame
 from testbed.checkers.rules cimport PsnClock, Sighting
 
 

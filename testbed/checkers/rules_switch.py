@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from testbed.checkers.frames import FrameRole, RoceFrame
 from testbed.checkers.rules import KEPT_PSNS, PsnClock, Sighting, Violations
+from workloads.rc.captured import FrameRole, RoceFrame
 from workloads.rc.transport import RELIABLE
 
 __all__ = ["SwitchRules"]

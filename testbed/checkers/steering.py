@@ -8,11 +8,11 @@ from pathlib import Path
 from switch_nodes.kinds import sums
 from testbed.captures.capture import FileCapture
 from testbed.checkers.context import Capture, CheckContext
-from testbed.checkers.frames import FrameRole, MalformedFrame, RoceFrame, parse_frame
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.accelerated import DATA_DSCP
 from testbed.terminal.numbers import moment
 from topologies import Attachment, attachment
+from workloads.rc.captured import FrameRole, MalformedFrame, RoceFrame, parse_frame
 from workloads.rc.words import packet_text
 
 __all__ = ["skip_steering", "steering"]

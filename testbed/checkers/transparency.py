@@ -9,7 +9,6 @@ from switch_nodes.config import LeafLinks, SwitchConfig
 from switch_nodes.kinds import sums
 from testbed.captures.capture import DROPPED, TRIMMED, FileCapture
 from testbed.checkers.context import Capture, CheckContext
-from testbed.checkers.frames import FrameRole, MalformedFrame, RoceFrame, parse_frame
 from testbed.checkers.messages import MessageLayout, ring_layout
 from testbed.checkers.rules import RULES, PsnClock, Sighting, Violations
 from testbed.checkers.rules_hosts import ConnectionRules
@@ -27,6 +26,7 @@ from workloads.collectives.kinds import ring_kind
 from workloads.config import IRN_HELD, WorkerConfig
 from workloads.connected import ConnectedConfig
 from workloads.events import QpFailed, WorkerFailed
+from workloads.rc.captured import FrameRole, MalformedFrame, RoceFrame, parse_frame
 
 __all__ = ["skip_transparency", "transparency"]
 

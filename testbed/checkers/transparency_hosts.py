@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from testbed.checkers.context import Capture, CheckContext
-from testbed.checkers.frames import MalformedFrame, parse_frame
 from testbed.checkers.rules import RULES, Sighting, Violations
 from testbed.checkers.rules_switch import SwitchRules
 from testbed.history.events import CaptureCut
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import amount, times
+from workloads.rc.captured import MalformedFrame, parse_frame
 
 __all__ = ["JUDGED", "transparency_at_hosts"]
 

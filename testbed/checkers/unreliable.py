@@ -17,12 +17,12 @@ from typing import Any
 
 from testbed.captures.capture import FileCapture
 from testbed.checkers.context import CheckContext
-from testbed.checkers.frames import MalformedFrame, RoceFrame, parse_frame
 from testbed.checkers.rules import Sighting, Violations
 from testbed.faults.connections import Flow
 from testbed.faults.model import Corrupt, Duplicate, Kill, Reorder
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import times
+from workloads.rc.captured import MalformedFrame, RoceFrame, parse_frame
 from workloads.uc.transport import UNRELIABLE
 
 __all__ = ["skip_unreliable", "unreliable"]

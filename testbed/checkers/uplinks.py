@@ -10,9 +10,9 @@ from pathlib import Path
 from switch_nodes.config import LeafLinks, RingConfig, SwitchConfig
 from testbed.captures.capture import FileCapture
 from testbed.checkers.context import Capture, CheckContext
-from testbed.checkers.frames import FrameRole, MalformedFrame, RoceFrame, parse_frame
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.terminal.words import violations
+from workloads.rc.captured import FrameRole, MalformedFrame, RoceFrame, parse_frame
 
 __all__ = ["LeafLoad", "leaf_loads", "skip_uplinks", "uplinks"]
 

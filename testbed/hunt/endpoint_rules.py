@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from testbed.checkers.frames import FrameRole, MalformedFrame, RoceFrame, parse_frame
 from testbed.hunt.irn_rules import IRN_RULES, IrnPair, is_request
 from testbed.hunt.watch import Tell
 from workloads.config import QpConfig, WorkerConfig
 from workloads.events import QpFailed, QpStepped
 from workloads.machine import Event
+from workloads.rc.captured import FrameRole, MalformedFrame, RoceFrame, parse_frame
 from workloads.rc.transport import RELIABLE, AnswerKind
 
 __all__ = ["ENDPOINT_RULES", "EndpointWatch"]

@@ -24,12 +24,12 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from testbed.checkers.frames import FrameRole, RoceFrame
 from testbed.hunt.irn_copy_rules import HeldSenderRules, RackSenderRules
 from testbed.hunt.irn_sender_rules import ACK, Sender
 from workloads.config import IRN_HELD, QpConfig
 from workloads.events import FrameRejected
 from workloads.machine import Event
+from workloads.rc.captured import FrameRole, RoceFrame
 from workloads.rc.irn_receiver import MOST_AHEAD
 from workloads.rc.transport import RELIABLE
 

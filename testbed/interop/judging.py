@@ -7,10 +7,10 @@ from typing import Any
 
 from testbed.captures.pcapng import Interface, read_capture
 from testbed.checkers import CheckContext, run_checks, strikes
-from testbed.checkers.frames import FrameRole, MalformedFrame, parse_frame
 from testbed.history.verdict import CheckResult, Verdict, merge_results
 from testbed.interop.casehost import CaseRun
 from testbed.interop.scapy_check import scapy_agrees
+from workloads.rc.captured import FrameRole, MalformedFrame, parse_frame
 
 __all__ = ["CaseOutcome", "Traffic", "judge_case", "traffic_of"]
 

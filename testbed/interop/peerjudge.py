@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 from testbed.captures.pcapng import read_capture
-from testbed.checkers.frames import FrameRole, MalformedFrame, parse_frame
 from testbed.faults.events import FaultStruck
 from testbed.history.verdict import CheckResult, Verdict, merge_results
 from testbed.interop.guest.peer_side import PeerMessage, expected_memory
@@ -14,6 +13,7 @@ from testbed.interop.peercases import RXE, SOFT, PeerCase
 from testbed.interop.peerhost import PeerRun, content_seed
 from testbed.interop.scapy_check import scapy_agrees
 from workloads.rc import SUCCESS
+from workloads.rc.captured import FrameRole, MalformedFrame, parse_frame
 from workloads.rc.transport import RELIABLE, AnswerKind
 
 __all__ = ["judge_peer", "seen_frames"]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.captures.pcapng import CapturedFrame, read_capture
-from testbed.checkers.frames import MalformedFrame, RoceFrame, parse_frame
 from testbed.history.verdict import CheckResult, Verdict
+from workloads.rc.captured import MalformedFrame, RoceFrame, parse_frame
 
 __all__ = ["Opinion", "choose_frames", "load_scapy", "scapy_agrees", "scapy_opinion"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from testbed.checkers.frames import parse_frame
 from testbed.hunt.irn_rules import IrnPair
 from tests.support.rc_pair import BASE_VA, MTU, RKEY, pair_configs
 from workloads.config import IrnConfig
+from workloads.rc.captured import parse_frame
 from workloads.wire import Aeth, Bth, ImmDt, Opcode, Packet, Reth, Sack, encode_packet, psn_add
 
 IRN = IrnConfig(rto_low_ns=100, rto_high_ns=320, cap_packets=6, in_order=False)

@@ -40,6 +40,17 @@ class Layout:
         """How far the field is shifted to the left in the header as one big-endian number, and its largest value."""
         return next((shift, mask) for found, shift, mask in self._spans if found == name)
 
+    def width(self, name: str) -> int:
+        """Bits of a field."""
+        return self.place(name)[1].bit_length()
+
+    def octets(self, name: str) -> tuple[int, int, int]:
+        """First and last octet of the header in which a field lies, and its lowest bit, counted from the lowest one of
+        the last octet."""
+        shift, mask = self.place(name)
+        bits = 8 * self.size
+        return (bits - shift - mask.bit_length()) // 8, (bits - shift - 1) // 8, shift % 8
+
     def unpack(self, data: Buffer, offset: int = 0) -> dict[str, int]:
         """Field values by name. Raises WireError when the header does not fit."""
         end = offset + self.size

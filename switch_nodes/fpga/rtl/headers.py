@@ -7,24 +7,15 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from switch_nodes.fpga.rtl.parameters import HEADER_BYTES
 from workloads.collectives.ina_header import INA_HEADER_BYTES, INA_MAGIC, INA_VERSION
-from workloads.wire.envelope import ETHERNET, IPV4, IPV6, ROCE_PORT, UDP
-from workloads.wire.headers import Bth
-from workloads.wire.icrc import ICRC_BYTES
-from workloads.wire.opcodes import OPCODES
-from workloads.wire.packet import EXTENSIONS
+from workloads.rc import shape
+from workloads.wire.envelope import ETHERNET, IPV4, IPV6, UDP
 
 __all__ = ["ICRC_MASKED", "Headers", "folded", "icrc_masked"]
 
 _IP = ETHERNET.size
 _UDP4, _UDP6 = _IP + IPV4.size, _IP + IPV6.size
 _BTH4, _BTH6 = _UDP4 + UDP.size, _UDP6 + UDP.size
-_EXTENSION_BYTES = sorted(
-    {
-        sum(EXTENSIONS[name].LAYOUT.size for name in info.extensions)
-        for code, info in OPCODES.items()
-        if info.is_request and info.starts and code < 0x20
-    }
-)
+_EXTENSION_BYTES = sorted({data.header_bytes for data in shape.DATA.values() if data.starts})
 ICRC_MASKED: tuple[dict[int, int], dict[int, int]] = (
     dict.fromkeys((_IP + 1, _IP + 8, _IP + 10, _IP + 11, _UDP4 + 6, _UDP4 + 7, _BTH4 + 4), 0xFF),
     {_IP: 0x0F} | dict.fromkeys((_IP + 1, _IP + 2, _IP + 3, _IP + 7, _UDP6 + 6, _UDP6 + 7, _BTH6 + 4), 0xFF),
@@ -89,8 +80,8 @@ class Headers:
         good_check = v6 | (checksum == (~folded(sum_of_others))[0:16])
         self.is_roce = Signal()
         m.d.comb += self.is_roce.eq(
-            (v4 | v6) & is_udp & whole & (dport == ROCE_PORT) & (self.end == ip_end) & (self.end <= length) & good_check
-            & (self.end >= self.transport_at + Bth.LAYOUT.size)
+            (v4 | v6) & is_udp & whole & (dport == shape.UDP_PORT) & (self.end == ip_end) & (self.end <= length)
+            & good_check & (self.end >= self.transport_at + shape.BASE.size)
         )  # fmt: skip
         self.marked_checksum = Signal(16)
         """IPv4 checksum once both ECN bits are set: RFC 1624, equation 3"""
@@ -103,30 +94,27 @@ class Headers:
         self.opcode, self.pad = Signal(8), Signal(2)
         self.qpn, self.psn = Signal(24), Signal(24)
         m.d.comb += [
-            self.opcode.eq(self._bth(0)), self.pad.eq(self._bth(1)[4:6]),
-            self.qpn.eq(Cat(self._bth(7), self._bth(6), self._bth(5))),
-            self.psn.eq(Cat(self._bth(11), self._bth(10), self._bth(9))),
+            self.opcode.eq(self._base("opcode")), self.pad.eq(self._base("pad")),
+            self.qpn.eq(self._base("dest_qpn")), self.psn.eq(self._base("psn")),
         ]  # fmt: skip
         self.is_data, self.starts, self.ends = Signal(), Signal(), Signal()
         extension = Signal(6)
         with m.Switch(self.opcode):
-            for code, info in OPCODES.items():
-                if info.is_request and code < 0x20:
-                    size = sum(EXTENSIONS[name].LAYOUT.size for name in info.extensions)
-                    with m.Case(code):
-                        m.d.comb += [
-                            self.is_data.eq(1),
-                            self.starts.eq(info.starts),
-                            self.ends.eq(info.ends),
-                            extension.eq(size),
-                        ]
+            for code, data in shape.DATA.items():
+                with m.Case(code):
+                    m.d.comb += [
+                        self.is_data.eq(1),
+                        self.starts.eq(data.starts),
+                        self.ends.eq(data.ends),
+                        extension.eq(data.header_bytes),
+                    ]
         self.payload_at, self.payload_end = Signal(8), Signal(17)
         self.payload_bytes = Signal(16)
         self.malformed = Signal()
         """the headers of its opcode, pad and iCRC are longer than the packet"""
-        behind_payload = ICRC_BYTES + self.pad
+        behind_payload = shape.CHECKSUM_BYTES + self.pad
         m.d.comb += [
-            self.payload_at.eq(self.transport_at + Bth.LAYOUT.size + extension),
+            self.payload_at.eq(self.transport_at + shape.BASE.size + extension),
             self.payload_end.eq(self.end - behind_payload),
             self.malformed.eq(self.end < self.payload_at + behind_payload),
             self.payload_bytes.eq(self.payload_end - self.payload_at),
@@ -135,7 +123,7 @@ class Headers:
         with m.Switch(Cat(extension, v6)):
             for is_v6, bth_at in ((0, _BTH4), (1, _BTH6)):
                 for size in _EXTENSION_BYTES:
-                    at = bth_at + Bth.LAYOUT.size + size
+                    at = bth_at + shape.BASE.size + size
                     with m.Case(is_v6 << len(extension) | size):
                         m.d.comb += ina.eq(self._bits[8 * at : 8 * (at + INA_HEADER_BYTES)])
         field = [ina[8 * at : 8 * at + 8] for at in range(INA_HEADER_BYTES)]
@@ -162,5 +150,13 @@ class Headers:
     def _be(self, at: int, size: int) -> Value:
         return Cat(self._byte(at + size - 1 - i) for i in range(size))
 
-    def _bth(self, at: int) -> Value:
+    def _base(self, name: str) -> Value:
+        """A field of the base header."""
+        first, last, low = shape.BASE.octets(name)
+        octets = [self._base_octet(at) for at in range(last, first - 1, -1)]
+        whole = octets[0] if len(octets) == 1 else Cat(octets)
+        bits = shape.BASE.width(name)
+        return whole if bits == len(whole) else whole[low : low + bits]
+
+    def _base_octet(self, at: int) -> Value:
         return Mux(self.is_ipv6, self._byte(_BTH6 + at), self._byte(_BTH4 + at))

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 from testbed.lab.agent.facts import InterfaceFacts, interface_facts
 from testbed.lab.agent.protocol import AgentRefused
 
-__all__ = ["PORTS", "Guards"]
+__all__ = ["Guards"]
 
-# The agent runs where nothing else of the testbed is: said again here, and a test compares them.
-PORTS = (4791, 44256)
-"""UDP: RoCEv2 (IBTA A17.4.4.1), aggregation packets (`workloads.wire.aggregation`)"""
 _SO_BINDTODEVICE = 25
 
 
@@ -25,8 +23,9 @@ class Guards:
         self._sockets: dict[str, tuple[ExitStack, str]] = {}
         self._lock = threading.Lock()
 
-    def attach(self, device: str, mtu: int, resource: str) -> InterfaceFacts:
-        """Says MAC, addresses and MTU. Doing it again is harmless. Raises Refused."""
+    def attach(self, device: str, mtu: int, ports: Sequence[int], resource: str) -> InterfaceFacts:
+        """MAC, addresses and MTU of an interface, once the kernel is kept from these UDP ports. Doing it again is
+        harmless. Raises AgentRefused."""
         facts = interface_facts(device)
         if facts is None:
             raise AgentRefused(f"there is no interface {device}; there are: {', '.join(_names())}")
@@ -37,7 +36,7 @@ class Guards:
         with self._lock:
             if device not in self._sockets:
                 with ExitStack() as guard:
-                    for port in PORTS:
+                    for port in ports:
                         guard.enter_context(_guard(device, port))
                     self._sockets[device] = (guard.pop_all(), resource)
         return facts
@@ -63,7 +62,7 @@ class Guards:
 
 
 def _guard(device: str, port: int) -> socket.socket:
-    """Raises Refused."""
+    """Raises AgentRefused."""
     guard = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
     try:
         guard.setsockopt(socket.SOL_SOCKET, _SO_BINDTODEVICE, device.encode() + b"\0")

@@ -226,7 +226,7 @@ class Operations:
 
     def _attach(self, request: AttachGuard) -> InterfaceFacts:
         self._holder(request.token)
-        return self._guards.attach(request.device, request.mtu, HOST)
+        return self._guards.attach(request.device, request.mtu, request.ports, HOST)
 
     def _detach(self, request: DetachGuard) -> bool:
         self._holder(request.token)

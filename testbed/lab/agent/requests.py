@@ -157,6 +157,8 @@ class AttachGuard(Request[InterfaceFacts]):
     op = "attach"
     device: str
     mtu: int
+    ports: tuple[int, ...]
+    """of UDP, on which the kernel must not answer"""
     token: str
 
 

@@ -34,10 +34,13 @@ from testbed.lab.lab import StepDone
 from testbed.lab.model import Host
 from testbed.lab.package import Package, build_package
 from workloads.codec import PLAIN
+from workloads.datagrams.transport import DATAGRAMS
 from workloads.errors import LabError
+from workloads.rc.transport import RELIABLE
 
 __all__ = ["HostDriver"]
 
+_PORTS = (RELIABLE.udp_port, DATAGRAMS.udp_port)
 _FACTS_S = 20.0
 _BUILD_S = 300.0
 """the first process there compiles the C core"""
@@ -153,10 +156,10 @@ class HostDriver(Driver):
     @step(
         "keep kernels out of RoCE on an interface", needs=("lease",), undone_by="detach", undone_with="lease", task=True
     )
-    def attach(self, host: Host, *, label: str = "data", mtu: int = 1500) -> StepDone:
-        """MAC and address of the interface."""
+    def attach(self, host: Host, *, label: str = "data", mtu: int = 1500, ports: Sequence[int] = _PORTS) -> StepDone:
+        """MAC and address of the interface, whose kernel then keeps away from these UDP ports."""
         device = host.interface(label).device
-        facts = self.lab.agent(host).ask(AttachGuard(device, mtu, self._token(host)))
+        facts = self.lab.agent(host).ask(AttachGuard(device, mtu, tuple(ports), self._token(host)))
         return StepDone(facts, f"{device} {facts.mac} {facts.address or 'without an address'}")
 
     @step("give the interface back to the kernel", needs=("lease",), task=True)

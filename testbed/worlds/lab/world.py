@@ -27,6 +27,7 @@ from testbed.lab.lab import Lab, Tell
 from testbed.lab.model import Card, Host, Inventory
 from testbed.plan import Plan, make_plan
 from testbed.plan.nodeconfig import dump_node_config
+from testbed.scenario.transports import udp_ports_of
 from testbed.worlds.base import NODE_LIBRARIES, RunFacts
 from testbed.worlds.lab.cardside import configure_card, tell_card
 from testbed.worlds.lab.gathering import by_host, clock_of, read_lines, worker_records
@@ -135,7 +136,8 @@ class _Run:
         self._check()
         mtu = max(link.shape.mtu for link in self._plan.scenario.topology.links)
         labels = dict(self._seats.values())
-        facts = workers.attach(mtu=mtu, each=lambda host: {"label": labels[host.name]})
+        ports = udp_ports_of(self._plan.scenario)
+        facts = workers.attach(mtu=mtu, ports=ports, each=lambda host: {"label": labels[host.name]})
         by_role = {self._role[host]: found for host, found in facts.items()}
         scenario = localised(self._plan.scenario, by_role)
         self._plan = make_plan(replace(scenario, dilation=self._dilation) if self._dilation != 1 else scenario)

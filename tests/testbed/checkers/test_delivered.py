@@ -16,7 +16,6 @@ from testbed.captures.pcapng import CapturedFrame
 from testbed.checkers import CheckContext
 from testbed.checkers.bit_exact import bit_exact
 from testbed.checkers.delivered import delivered_results
-from testbed.checkers.frames import data_of, parse_frame
 from testbed.checkers.reference import expected_results
 from testbed.history import Record, sort_history
 from testbed.history.verdict import Verdict
@@ -25,6 +24,7 @@ from testbed.scenario import load_scenario
 from testbed.worlds.simulated import simulate
 from tests.support.records import a_record, event_with
 from workloads.events import CollectiveCompleted
+from workloads.rc.captured import data_of, parse_frame
 
 SMALL = ["job.size=20kB", "job.message_packets=4", "time_limit=2s"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.checkers.frames import parse_frame
 from testbed.checkers.rules import Sighting, Violations
 from testbed.checkers.rules_switch import SwitchRules
+from workloads.rc.captured import parse_frame
 from workloads.wire import Aeth, Bth, Envelope, Nak, Opcode, Packet, Sack, encode_packet
 from workloads.wire.held_map import HeldMap
 

@@ -7,10 +7,10 @@ from collections.abc import Sized
 import pytest
 
 from testbed.checkers import rules_hosts, rules_irn
-from testbed.checkers.frames import RoceFrame, parse_frame
 from testbed.checkers.rules import Sighting, Violations
 from testbed.checkers.rules_hosts import ConnectionRules
 from testbed.checkers.rules_irn import IrnConnectionRules
+from workloads.rc.captured import RoceFrame, parse_frame
 from workloads.wire import Aeth, Bth, Envelope, Nak, Opcode, Packet, Reth, Sack, encode_packet
 from workloads.wire.trimming import trim
 

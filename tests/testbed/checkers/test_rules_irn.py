@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from testbed.checkers.frames import parse_frame
 from testbed.checkers.rules import Sighting, Violations
 from testbed.checkers.rules_irn import IrnConnectionRules
+from workloads.rc.captured import parse_frame
 from workloads.wire import Aeth, Bth, Envelope, ImmDt, Opcode, Packet, Reth, Sack, encode_packet, psn_add
 from workloads.wire.trimming import trim
 

@@ -11,7 +11,6 @@ import pytest
 
 from testbed.captures.capture import PcapngTap
 from testbed.checkers.context import CheckContext
-from testbed.checkers.frames import RoceFrame
 from testbed.checkers.rules import Sighting, Violations
 from testbed.checkers.rules_hosts import ConnectionRules
 from testbed.checkers.transparency import transparency
@@ -26,6 +25,7 @@ from tests.support.judged import Frames, good_capture, good_history, small_plan
 from tests.support.records import held
 from topologies import Direction, LinkShape, spine_leaf
 from workloads.machine import FrameBatch
+from workloads.rc.captured import RoceFrame
 from workloads.wire import PSN_MODULUS, decode_packet, encode_packet, replace_payload
 
 NAK = 0x60

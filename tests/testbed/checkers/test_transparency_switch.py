@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from testbed.checkers.frames import parse_frame
 from testbed.checkers.rules import Sighting, Violations
 from testbed.checkers.rules_switch import SwitchRules
 from testbed.history.verdict import Verdict
@@ -24,6 +23,7 @@ from tests.support.judged import (
     passing_answer,
     small_plan,
 )
+from workloads.rc.captured import parse_frame
 from workloads.wire import Bth, decode_packet, encode_packet, psn_add, replace_payload
 
 NAK = 0x60

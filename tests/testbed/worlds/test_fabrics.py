@@ -12,7 +12,6 @@ import pytest
 
 from switch_nodes.events import SwitchStatistics
 from testbed.captures.pcapng import Interface, read_capture
-from testbed.checkers.frames import FrameRole, parse_frame
 from testbed.faults.events import FaultStruck
 from testbed.faults.model import Burst, Corrupt, Duplicate, Fault, Loss, Reorder
 from testbed.history.events import TimeLimitReached
@@ -27,6 +26,7 @@ from tests.support.passing import assert_passes
 from tests.support.simulation import digests, expected_digests, of, rack_plan
 from topologies import Direction, LinkShape, Topology, fat_tree, spine_leaf
 from workloads.events import CollectiveCompleted, FrameRejected, NakSent, QpFailed, Retransmission, WorkerFailed
+from workloads.rc.captured import FrameRole, parse_frame
 
 SHAPE, QUICK = LinkShape(), {"timeout_code": 12}
 FABRICS = [spine_leaf([2, 1, 3], 2, SHAPE), fat_tree(4, SHAPE)]

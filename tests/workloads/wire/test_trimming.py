@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.checkers.frames import parse_frame
 from tests.support.roce_frames import answer, arp, envelope, request
+from workloads.rc.captured import parse_frame
 from workloads.wire import Bth, Opcode, Packet, Sack, decode_packet, encode_packet, icrc_is_valid, icrc_of
 from workloads.wire.headers import Aeth
 from workloads.wire.trimming import TRIMMED_DSCP, for_reserve, trim, trimmed_icrc

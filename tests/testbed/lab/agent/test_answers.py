@@ -39,7 +39,7 @@ _ANSWERS: list[tuple[Request[Any], Any]] = [
     (ActOnCard("fpga0", "configuration", "t"), ((7, 2, 4, 1), (8, 3, 4, 2))),
     (ActOnCard("fpga0", "counters", "t"), {"frames": 5}),
     (ActOnCard("fpga0", "start", "t"), None),
-    (AttachGuard("d0", 1500, "t"), InterfaceFacts(1500, "02:00:00:00:00:01", None, up=True, carrier=False)),
+    (AttachGuard("d0", 1500, (4791,), "t"), InterfaceFacts(1500, "02:00:00:00:00:01", None, up=True, carrier=False)),
     (BreakLease("host"), None),
     (BreakLease("host"), EndedLease("host", "ann@a", 1.0, 2.0, "run", ("r1/h1", "guard of d0"))),
     (ShowStatus("r1"), {"h1": ProcessStatus("finished", None, ""), "h2": ProcessStatus("", 1, "no such thing")}),

@@ -17,6 +17,7 @@ KINDS.remove(Request)
 TEXT = st.text(max_size=10)
 VALUES: dict[Any, st.SearchStrategy[Any]] = {
     str: TEXT, bool: st.booleans(), int: st.integers(0, 1 << 40), float: st.floats(0, 1e9),
+    tuple[int, ...]: st.lists(st.integers(0, 1 << 16), max_size=3).map(tuple),
     tuple[str, ...]: st.lists(TEXT, max_size=3).map(tuple), dict[str, Any]: st.dictionaries(TEXT, st.integers(0, 9)),
 }  # fmt: skip
 
@@ -50,7 +51,7 @@ def test_what_may_be_left_out_and_what_a_later_version_adds() -> None:
             "not understood: code: libraries.1 is not text: '7'; allowed: text",
         ),
         (
-            '{"op": "attach", "device": "d0", "mtu": true, "token": "t"}',
+            '{"op": "attach", "device": "d0", "mtu": true, "ports": [4791], "token": "t"}',
             "not understood: attach: mtu is not a whole number: 'True'; allowed: a whole number",
         ),
         (

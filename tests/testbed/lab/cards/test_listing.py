@@ -6,12 +6,12 @@ from switch_nodes.config import RingConfig, RingMember, SwitchConfig
 from switch_nodes.fpga.faults import fault_words
 from switch_nodes.fpga.golden import TimedFrame, reference_outputs
 from switch_nodes.fpga.regmap import REGISTERS, SECTIONS
-from testbed.checkers.frames import parse_frame
 from testbed.lab.agent import backends
 from testbed.lab.agent.operations import Operations
 from testbed.lab.cards.listing import map_json, map_markdown, map_text, values_json, values_text
 from workloads.collectives.ina_header import INA_LAYOUT
 from workloads.config import ArithmeticSpec
+from workloads.rc.captured import parse_frame
 from workloads.wire import OPCODES, opcode_name
 
 GUIDE = (Path(__file__).resolve().parents[4] / "docs" / "bring-your-own-fpga.md").read_text(encoding="utf-8")

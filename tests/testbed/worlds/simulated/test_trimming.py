@@ -15,7 +15,6 @@ from switch_nodes.netreduce.tables import FrameKind
 from switch_nodes.registry import create_program
 from testbed.captures.capture import TRIMMED, MemoryTap
 from testbed.checkers.context import CheckContext
-from testbed.checkers.frames import parse_frame
 from testbed.checkers.registry import run_checks
 from testbed.checkers.transparency import transparency
 from testbed.figures.metrics import metrics
@@ -25,6 +24,7 @@ from testbed.report.timeline import build_timeline
 from testbed.scenario import load_scenario
 from testbed.worlds.simulated.world import Simulation
 from workloads.events import TrimmedCame
+from workloads.rc.captured import parse_frame
 from workloads.wire import decode_packet, encode_packet
 from workloads.wire.trimming import trimmed_icrc
 

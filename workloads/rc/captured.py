@@ -12,7 +12,7 @@ from enum import Enum
 
 import cython
 
-from workloads.wire import OPCODES, Opcode, continues
+from workloads.wire import OPCODES, ROCE_PORT, Opcode, continues
 from workloads.wire.packet import EXTENSIONS
 
 if not cython.compiled:
@@ -81,6 +81,7 @@ class RoceFrame:
     PSN"""
 
 
+_PORT = ROCE_PORT
 _SEED = zlib.crc32(b"\xff" * 8)
 _INA_HEADER_BYTES = 16
 _EXTENSION_BYTES = {
@@ -117,7 +118,7 @@ def parse_frame(frame: bytes) -> RoceFrame | None:
     kind, at = get16(frame, 12), 42
     if kind == 0x0800:
         fragment, total = get16(frame, 20), 0
-        if get8(frame, 14) != 0x45 or get8(frame, 23) != 17 or get16(frame, 36) != 4791 or fragment & 0x3FFF:
+        if get8(frame, 14) != 0x45 or get8(frame, 23) != 17 or get16(frame, 36) != _PORT or fragment & 0x3FFF:
             return None
         ip_end = 14 + get16(frame, 16)
         for place in range(14, 34, 2):
@@ -127,7 +128,7 @@ def parse_frame(frame: bytes) -> RoceFrame | None:
         source, dest = part(frame, 26, 30), part(frame, 30, 34)
     elif kind == 0x86DD:
         at = 62
-        if len(frame) < 74 or get8(frame, 14) >> 4 != 6 or get8(frame, 20) != 17 or get16(frame, 56) != 4791:
+        if len(frame) < 74 or get8(frame, 14) >> 4 != 6 or get8(frame, 20) != 17 or get16(frame, 56) != _PORT:
             return None
         ip_end = 54 + get16(frame, 18)
         source, dest = part(frame, 22, 38), part(frame, 38, 54)
@@ -230,7 +231,7 @@ class RoceData:
 def data_of(frame: bytes) -> RoceData | None:
     """What such a packet carries, taken as it stands: neither lengths nor the iCRC are judged. None for all else."""
     size, at = len(frame), 42 if frame[12:14] == b"\x08\x00" else 62
-    if size < at + 16 or get16(frame, at - 6) != 4791 or not _IS_RC_DATA[get8(frame, at)]:
+    if size < at + 16 or get16(frame, at - 6) != _PORT or not _IS_RC_DATA[get8(frame, at)]:
         return None
     source_at, address = (26, 4) if at == 42 else (22, 16)
     source = part(frame, source_at, source_at + address)

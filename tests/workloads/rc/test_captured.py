@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from testbed.checkers.frames import FrameRole, MalformedFrame, parse_frame
+from workloads.rc.captured import FrameRole, MalformedFrame, parse_frame
 from workloads.wire import (
     OPCODES,
     Aeth,

@@ -25,7 +25,7 @@ cdef class RoceData:
 
 cdef bytes _KNOWN, _EXTENDED, _IS_RC_DATA, _STARTS, _HAS_RETH
 cdef object _crc32, _SEED, _DATA, _ANSWER, _OTHER
-cdef long _ACKNOWLEDGE, _IRN_ANSWER, _TRIMMED, _HELD_BYTES, _INA_HEADER_BYTES
+cdef long _ACKNOWLEDGE, _IRN_ANSWER, _TRIMMED, _HELD_BYTES, _INA_HEADER_BYTES, _PORT
 
 
 @cython.locals(
