@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../../workloads/native/wire_layout.h"
+
 struct frame_queue {
     uint8_t *data;
     int64_t *start;  /* of the frame in row i */
@@ -96,14 +98,14 @@ static inline uint64_t mix_flow(uint64_t value, uint64_t word)
 static inline int32_t group_port(
     const struct mac_table *table, int32_t group, const uint8_t *frame, int32_t length, uint32_t **sprayed)
 {
-    if (length < 34 || frame[12] != 0x08 || frame[13] != 0x00 || frame[14] >> 4 != 4)
+    if (length < UDP_AT || big_endian(frame + ETH_ETHERTYPE, 2) != ETHERTYPE_V4 || frame[IP_AT] >> 4 != 4)
         return NO_PORT;
-    int32_t at = 14 + 4 * (frame[14] & 15);
-    uint8_t protocol = frame[23];
+    int32_t at = IP_AT + 4 * (frame[IP_AT] & 15);
+    uint8_t protocol = frame[IP_PROTOCOL];
     uint64_t ports = 0;
-    if (!(big_endian(frame + 20, 2) & 0x3FFF) && (protocol == 6 || protocol == 17) && length >= at + 4)
+    if (!(big_endian(frame + IP_FLAGS_FRAGMENT, 2) & 0x3FFF) && (protocol == 6 || protocol == PROTOCOL_UDP) && length >= at + 4)
         ports = big_endian(frame + at, 4);
-    uint64_t hash = mix_flow(mix_flow(table->salt, big_endian(frame + 26, 8)), (uint64_t)protocol << 32 | ports);
+    uint64_t hash = mix_flow(mix_flow(table->salt, big_endian(frame + IP_SRC, 8)), (uint64_t)protocol << 32 | ports);
     if (table->sprayed) {
         *sprayed = table->sprayed + hash % SPRAYED_FLOWS;
         hash = mix_flow(hash, **sprayed);
@@ -120,9 +122,10 @@ static inline enum forwarded forward_static(
     const struct mac_table *table, struct frame_queue *queue, const uint8_t *frame, int32_t length, int32_t port)
 {
     static const uint8_t link_local[5] = {0x01, 0x80, 0xC2, 0x00, 0x00};
-    if (length < 14 || memcmp(frame, link_local, 5) == 0 || mac_port(table, mac_at(frame + 6)) == NO_PORT)
+    if (length < ETH_BYTES || memcmp(frame + ETH_DST, link_local, 5) == 0
+        || mac_port(table, mac_at(frame + ETH_SRC)) == NO_PORT)
         return FORWARD_ASK;
-    int32_t out = mac_port(table, mac_at(frame));
+    int32_t out = mac_port(table, mac_at(frame + ETH_DST));
     uint32_t *sprayed = NULL;
     if (out <= FIRST_GROUP)
         out = group_port(table, FIRST_GROUP - out, frame, length, &sprayed);

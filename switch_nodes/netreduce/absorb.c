@@ -137,7 +137,7 @@ static int absorb(struct netreduce_switch *sw, const uint8_t *frame, int32_t len
         return WHY_PYTHON;
     if (irn) {
         starts = !continues(view.opcode, frame, (int32_t)view.end - ICRC_BYTES - EXT_AT - extension - view.pad);
-        ends = view.opcode == 0x0B;
+        ends = view.opcode == OPCODE_WRITE_ONLY_IMM;
     }
     int32_t head = EXT_AT + extension + (starts ? INA_HEADER_BYTES : 0), size = (int32_t)view.end - ICRC_BYTES - head;
     if (view.pad || size < 0 || size > ring->mtu || size % ELEMENT_BYTES)

@@ -6,15 +6,11 @@
 #include "state.h"
 
 enum {
-    OPCODE_IRN_ANSWER = 0xC1,
-    MAP_AT = EXT_AT + 4 + 8, /* behind AETH and SACK */
-    MAP_BYTES = 16,
-    MAP_PACKETS = 64,
-    ANSWER_BYTES = MAP_AT + MAP_BYTES + ICRC_BYTES,
-    ANSWER_BYTES_V6 = ANSWER_BYTES + 20, /* which an Ethernet frame with IPv4 may be padded to */
+    MAP_AT = EXT_AT + AETH_BYTES + SACK_BYTES,
+    ANSWER_BYTES = MAP_AT + HELD_MAP_BYTES + ICRC_BYTES,
+    ANSWER_BYTES_V6 = ANSWER_BYTES + IP6_BYTES - IP_BYTES, /* which an Ethernet frame with IPv4 may be padded to */
     ANSWER_ROOM = ANSWER_BYTES + 3
 };
-#define NO_PSN 0xFFFFFFFFu
 
 /* workloads/wire/held_map.py */
 struct held_map {
@@ -25,22 +21,22 @@ struct held_map {
 };
 
 /* The lowest 1 to 64 bits. */
-static uint64_t lowest(int32_t count) { return UINT64_MAX >> (MAP_PACKETS - count); }
+static uint64_t lowest(int32_t count) { return UINT64_MAX >> (HELD_MAP_MOST - count); }
 
 /* Whether the bytes are a map. */
 static int read_map(const uint8_t *at, struct held_map *map)
 {
-    *map = (struct held_map){get24(at + 1), get32(at + 4), get64(at + 8), at[0] + 1};
-    return map->packets <= MAP_PACKETS && !(map->bits & ~lowest(map->packets))
+    *map = (struct held_map){get24(at + HELD_MAP_FIRST), get32(at + HELD_MAP_NEWEST), get64(at + HELD_MAP_BITS), at[HELD_MAP_PACKETS] + 1};
+    return map->packets <= HELD_MAP_MOST && !(map->bits & ~lowest(map->packets))
         && (map->newest == NO_PSN || map->newest <= PSN_MASK);
 }
 
 static void write_map(uint8_t *at, const struct held_map *map)
 {
-    at[0] = (uint8_t)(map->packets - 1);
-    put24(at + 1, map->first);
-    put32(at + 4, map->newest);
-    put64(at + 8, map->bits);
+    at[HELD_MAP_PACKETS] = (uint8_t)(map->packets - 1);
+    put24(at + HELD_MAP_FIRST, map->first);
+    put32(at + HELD_MAP_NEWEST, map->newest);
+    put64(at + HELD_MAP_BITS, map->bits);
 }
 
 /* answers.py: _order_of */

@@ -5,46 +5,21 @@
 
 #include "state.h"
 
-enum { /* ina_header.INA_LAYOUT */
-    INA_MAGIC = 0, INA_VERSION = 1, INA_OP_DTYPE = 2, INA_FLAGS = 3, INA_RING = 4, INA_RANK = 6, INA_SIZE = 7,
-    INA_MESSAGE = 8, INA_PACKETS = 12, INA_RANK_HIGH = 14, INA_SIZE_HIGH = 15, INA_HEADER_BYTES = 16
-};
-enum { RETH_LENGTH = EXT_AT + 12 };
-
 /* Bytes of extension headers of an RC data opcode; -1 for those that are left to Python. */
-static int extension_bytes(uint8_t opcode)
-{
-    switch (opcode) {
-    case 0x00: /* SEND_FIRST */
-    case 0x01: /* SEND_MIDDLE */
-    case 0x02: /* SEND_LAST */
-    case 0x04: /* SEND_ONLY */
-    case 0x07: /* WRITE_MIDDLE */
-    case 0x08: /* WRITE_LAST */
-        return 0;
-    case 0x03: /* SEND_LAST_IMM */
-    case 0x05: /* SEND_ONLY_IMM */
-    case 0x09: /* WRITE_LAST_IMM */
-        return IMM_BYTES;
-    case 0x06: /* WRITE_FIRST */
-    case 0x0A: /* WRITE_ONLY */
-        return RETH_BYTES;
-    case 0x0B: /* WRITE_ONLY_IMM */
-        return RETH_BYTES + IMM_BYTES;
-    default:
-        return -1;
-    }
-}
+static int extension_bytes(uint8_t opcode) { return opcode <= OPCODE_WRITE_ONLY_IMM ? rc_extension_bytes(opcode) : -1; }
 
-static int is_rc_data(uint8_t opcode) { return opcode <= 0x0B || opcode == 0x16 || opcode == 0x17; }
-static int is_only(uint8_t opcode) { return opcode == 0x04 || opcode == 0x05 || opcode == 0x0A || opcode == 0x0B; }
-static int starts_message(uint8_t opcode) { return opcode == 0x00 || opcode == 0x06 || is_only(opcode); }
-static int ends_message(uint8_t opcode) { return !(opcode <= 0x01 || opcode == 0x06 || opcode == 0x07); }
+/* Of the opcodes of data. */
+static int is_in(uint32_t set, uint8_t opcode) { return opcode < 32 && set >> opcode & 1; }
+static int is_rc_data(uint8_t opcode) { return is_in(RC_DATA_OPCODES, opcode); }
+static int is_only(uint8_t opcode) { return is_in(RC_STARTS & RC_ENDS, opcode); }
+static int starts_message(uint8_t opcode) { return is_in(RC_STARTS, opcode); }
+static int ends_message(uint8_t opcode) { return is_in(RC_ENDS, opcode); }
 
 /* workloads/wire/packet.py: continues */
 static int continues(uint8_t opcode, const uint8_t *frame, int32_t size)
 {
-    return (opcode == 0x0A || opcode == 0x0B) && (int64_t)get32(frame + RETH_LENGTH) > size;
+    return (opcode == OPCODE_WRITE_ONLY || opcode == OPCODE_WRITE_ONLY_IMM)
+        && (int64_t)get32(frame + EXT_AT + RETH_LENGTH) > size;
 }
 
 /* fabric.py: accepts */
@@ -111,12 +86,15 @@ static int64_t entry_of(const struct netreduce_ring *ring, int32_t rank, int64_t
 static int start(const struct netreduce_ring *ring, int32_t rank, const uint8_t *header, int only, uint32_t psn,
                  struct place *place)
 {
-    int64_t message = get32(header + INA_MESSAGE), announced = packets_of(ring, message), newest = ring->newest[rank];
-    int32_t packets = get16(header + INA_PACKETS);
-    if (ring->spine || header[INA_MAGIC] != 0xA7 || header[INA_VERSION] != 1 || !(header[INA_FLAGS] & 1)
-        || header[INA_OP_DTYPE] != (ring->op << 4 | ring->dtype) || get16(header + INA_RING) != ring->id
-        || (header[INA_RANK_HIGH] << 8 | header[INA_RANK]) != ring->ranks[rank]
-        || (header[INA_SIZE_HIGH] << 8 | header[INA_SIZE]) != ring->group || packets < 1
+    int64_t message = get32(header + INA_HEADER_MSG_ID), announced = packets_of(ring, message), newest = ring->newest[rank];
+    int32_t packets = get16(header + INA_HEADER_MSG_LEN_PKTS);
+    if (ring->spine || header[INA_HEADER_MAGIC] != INA_HEADER_MAGIC_VALUE
+        || header[INA_HEADER_VERSION] != INA_HEADER_VERSION_VALUE
+        || !(header[INA_HEADER_AGG] >> INA_HEADER_AGG_SHIFT & INA_HEADER_AGG_MASK)
+        || header[INA_HEADER_OP] != (ring->op << INA_HEADER_OP_SHIFT | ring->dtype << INA_HEADER_DTYPE_SHIFT)
+        || get16(header + INA_HEADER_RING_ID) != ring->id
+        || (header[INA_HEADER_RANK_HIGH] << 8 | header[INA_HEADER_RANK]) != ring->ranks[rank]
+        || (header[INA_HEADER_SIZE_HIGH] << 8 | header[INA_HEADER_SIZE]) != ring->group || packets < 1
         || packets > ring->message_packets || only != (packets == 1) || (announced && announced != packets)
         || ring->plain_from[rank] >= 0)
         return 0;
@@ -137,8 +115,8 @@ static int start(const struct netreduce_ring *ring, int32_t rank, const uint8_t 
 /* placement.py: _named, of a message that is in the table; and whether the RETH of a FIRST or ONLY names its place. */
 static int is_named(const struct netreduce_ring *ring, int32_t rank, const uint8_t *frame, int64_t id, const struct place *place)
 {
-    uint64_t va = get64(frame + EXT_AT), base = ring->receive_vas[rank], mtu = (uint64_t)ring->mtu;
-    int64_t length = get32(frame + RETH_LENGTH), packets = (length + ring->mtu - 1) / ring->mtu;
+    uint64_t va = get64(frame + EXT_AT + RETH_VA), base = ring->receive_vas[rank], mtu = (uint64_t)ring->mtu;
+    int64_t length = get32(frame + EXT_AT + RETH_LENGTH), packets = (length + ring->mtu - 1) / ring->mtu;
     if (va < base || (va - base) % mtu || (packets ? packets : 1) != place->packets)
         return 0;
     return (int64_t)((va - base) / mtu) == id * ring->message_packets + place->offset;

@@ -5,12 +5,11 @@
 #include <stddef.h>
 
 #include "../forwarding/frame_queue.h"
+#include "ina_layout.h"
 #include "roce.h"
 
-enum { HEADER_ROOM = 128, RETH_BYTES = 16, IMM_BYTES = 4, ELEMENT_BYTES = 4 };
+enum { HEADER_ROOM = 128, ELEMENT_BYTES = 4 };
 enum { HEAD_MESSAGE, HEAD_OFFSET, WAITING, OCCUPIED, PEAK, ORDERS };            /* ring.Cursor */
-enum { OP_SUM, OP_MAX, OP_XOR };                                                /* ina_header.OP_CODES */
-enum { FLOAT32, INT32, INT32SAT };                                              /* ina_header.DTYPE_CODES */
 enum { DATA_IN, RESULTS_OUT, SENT_UP, REPLAYED, DUPLICATE, BYPASSED, FORWARDED_COUNT, COUNTERS }; /* fast._COUNTED */
 enum { LOG_DUPLICATE, LOG_REPLAYED, LOG_AGGREGATED, LOG_FIELDS = 5 };          /* fast._Log */
 

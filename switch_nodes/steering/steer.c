@@ -25,13 +25,14 @@ enum matched { NO_MATCH, MATCH, MATCH_ASK };
 static enum matched match_edge(
     const struct steer_table *steer, const uint8_t *frame, int32_t length, int32_t port, const struct steer_edge **found)
 {
-    if (length < 14 || frame[12] != 0x08 || frame[13] != 0x00)
+    if (length < ETH_BYTES || big_endian(frame + ETH_ETHERTYPE, 2) != ETHERTYPE_V4)
         return NO_MATCH;
-    if (length < 42 || frame[14] != 0x45 || big_endian(frame + 20, 2) & 0x3FFF)
+    if (length < BTH_AT || frame[IP_AT] != 0x45 || big_endian(frame + IP_FLAGS_FRAGMENT, 2) & 0x3FFF)
         return MATCH_ASK;
-    if (frame[15] >> 2 != steer->dscp || frame[23] != 17 || big_endian(frame + 36, 2) != 4791)
+    if (frame[IP_TOS] >> 2 != steer->dscp || frame[IP_PROTOCOL] != PROTOCOL_UDP
+        || big_endian(frame + UDP_DPORT, 2) != ROCE_UDP_PORT)
         return NO_MATCH;
-    uint64_t addresses = big_endian(frame + 26, 8);
+    uint64_t addresses = big_endian(frame + IP_SRC, 8);
     for (int32_t at = 0; at < steer->count; at++) {
         const struct steer_edge *edge = steer->edges + at;
         if (edge->addresses == addresses && edge->in_port == port) {

@@ -5,9 +5,10 @@
 
 #include <linux/types.h>
 
+#include "../../workloads/native/wire_layout.h"
+
 #define INA_CHANCE_BITS 53
 #define INA_LOOK_BACK 1024
-#define INA_PSN_MASK 0xffffffu
 
 enum ina_purpose {
     INA_STRIKE = 0,
@@ -96,7 +97,7 @@ INA_INLINE void ina_burst_begin(struct ina_burst_walk *walk, __u64 stream, __u64
 /* True when the state is known and no further step is needed. */
 INA_INLINE int ina_burst_step(struct ina_burst_walk *walk, __u32 back)
 {
-    __u64 step = ina_absorb(walk->chain, (walk->psn - back) & INA_PSN_MASK) >> (64 - INA_CHANCE_BITS);
+    __u64 step = ina_absorb(walk->chain, (walk->psn - back) & PSN_MASK) >> (64 - INA_CHANCE_BITS);
 
     if (step < walk->low)
         walk->bad = !walk->odd;
@@ -117,7 +118,7 @@ INA_INLINE int ina_burst_end(const struct ina_burst_walk *walk, __u64 enter, __u
     if (walk->decided)
         return walk->bad;
     start = ina_absorb(walk->chain,
-                       (__u64)((walk->psn - INA_LOOK_BACK) & INA_PSN_MASK) | (__u64)INA_BURST_START << 48) >> 32;
+                       (__u64)((walk->psn - INA_LOOK_BACK) & PSN_MASK) | (__u64)INA_BURST_START << 48) >> 32;
     return (start * ((enter >> 22) + (recover >> 22)) >> 32 < enter >> 22) ^ walk->odd;
 }
 

@@ -74,10 +74,7 @@ struct ina_packet {
     __u32 dst[4];
 };
 
-#define INA_ETHERNET 14
-#define INA_HEAD_V6 78
-#define INA_UDP_PAYLOAD 42
-#define INA_ACKNOWLEDGE 0x11
+#define INA_HEAD_V6 (BTH6_AT + BTH_BYTES + AETH_BYTES) /* all that ina_parse reads */
 
 INA_INLINE __u32 ina_be16(const __u8 *at)
 {
@@ -97,17 +94,20 @@ INA_INLINE __u32 ina_be32(const __u8 *at)
 /* UDP and BTH behind the IP header. `udp` and `at` are constants where this is called, as the verifier wants. */
 INA_INLINE int ina_parse_transport(const __u8 *head, __u32 udp, __u32 ip_bytes, __u32 size, struct ina_packet *packet)
 {
-    __u32 at = udp + 8, udp_length = ina_be16(head + udp + 4), end = udp + udp_length;
+    const __u8 *v4 = head + udp - UDP_AT; /* where the frame would begin with IPv4 */
+    __u32 at = udp + UDP_BYTES, udp_length = ina_be16(v4 + UDP_LENGTH), end = udp + udp_length;
 
-    if (ina_be16(head + udp + 2) != 4791 || ip_bytes != udp_length || end > size || udp_length < 8 + 12 + 4)
+    if (ina_be16(v4 + UDP_DPORT) != ROCE_UDP_PORT || ip_bytes != udp_length || end > size
+        || udp_length < UDP_BYTES + BTH_BYTES + ICRC_BYTES)
         return 0;
     packet->roce = 1;
-    packet->opcode = head[at];
-    packet->qpn = ina_be24(head + at + 5);
-    packet->psn = ina_be24(head + at + 9);
+    packet->opcode = v4[BTH_OPCODE];
+    packet->qpn = ina_be24(v4 + BTH_DEST_QPN);
+    packet->psn = ina_be24(v4 + BTH_PSN);
     packet->transport_at = at;
     packet->end = end;
-    packet->syndrome = packet->opcode == INA_ACKNOWLEDGE && end >= at + 12 + 4 + 4 ? head[at + 12] : 0;
+    packet->syndrome = packet->opcode == OPCODE_ACKNOWLEDGE && end >= at + BTH_BYTES + AETH_BYTES + ICRC_BYTES
+                           ? v4[EXT_AT + AETH_SYNDROME] : 0;
     return 1;
 }
 
@@ -121,29 +121,31 @@ INA_INLINE int ina_parse(const __u8 *head, __u32 size, struct ina_packet *packet
     packet->opcode = packet->psn = packet->syndrome = packet->qpn = 0;
     packet->transport_at = 0;
     packet->end = size;
-    if (size < INA_UDP_PAYLOAD)
+    if (size < BTH_AT)
         return 0;
-    ethertype = ina_be16(head + 12);
-    if (ethertype == 0x0800 && head[14] == 0x45 && head[23] == 17 && !(ina_be16(head + 20) & 0x3fff))
-        packet->udp_port = ina_be16(head + 36);
-    if (size < INA_ETHERNET + 40)
+    ethertype = ina_be16(head + ETH_ETHERTYPE);
+    if (ethertype == ETHERTYPE_V4 && head[IP_AT] == 0x45 && head[IP_PROTOCOL] == PROTOCOL_UDP
+        && !(ina_be16(head + IP_FLAGS_FRAGMENT) & 0x3fff))
+        packet->udp_port = ina_be16(head + UDP_DPORT);
+    if (size < EXT_AT)
         return 0;
-    if (ethertype == 0x0800 && head[14] == 0x45) {
-        if (head[23] != 17 || (ina_be16(head + 20) & 0x3fff))
+    if (ethertype == ETHERTYPE_V4 && head[IP_AT] == 0x45) {
+        if (head[IP_PROTOCOL] != PROTOCOL_UDP || (ina_be16(head + IP_FLAGS_FRAGMENT) & 0x3fff))
             return 0;
-        if (!ina_parse_transport(head, 34, ina_be16(head + 16) - 20, size, packet))
+        if (!ina_parse_transport(head, UDP_AT, ina_be16(head + IP_LENGTH) - IP_BYTES, size, packet))
             return 0;
-        packet->src[0] = ina_be32(head + 26);
-        packet->dst[0] = ina_be32(head + 30);
+        packet->src[0] = ina_be32(head + IP_SRC);
+        packet->dst[0] = ina_be32(head + IP_DST);
         for (i = 1; i < 4; i++)
             packet->src[i] = packet->dst[i] = 0;
         packet->flow = ina_flow_v4(packet->src[0], packet->dst[0], packet->qpn);
-    } else if (ethertype == 0x86dd && head[14] >> 4 == 6 && size >= INA_ETHERNET + 60) {
-        if (head[20] != 17 || !ina_parse_transport(head, 54, ina_be16(head + 18), size, packet))
+    } else if (ethertype == ETHERTYPE_V6 && head[IP_AT] >> 4 == 6 && size >= BTH6_AT + BTH_BYTES) {
+        if (head[IP6_PROTOCOL] != PROTOCOL_UDP
+            || !ina_parse_transport(head, UDP6_AT, ina_be16(head + IP6_LENGTH), size, packet))
             return 0;
         for (i = 0; i < 4; i++) {
-            packet->src[i] = ina_be32(head + 22 + 4 * i);
-            packet->dst[i] = ina_be32(head + 38 + 4 * i);
+            packet->src[i] = ina_be32(head + IP6_SRC + 4 * i);
+            packet->dst[i] = ina_be32(head + IP6_DST + 4 * i);
         }
         packet->flow = ina_flow_v6((__u64)packet->src[0] << 32 | packet->src[1],
                                    (__u64)packet->src[2] << 32 | packet->src[3],
@@ -201,7 +203,7 @@ INA_INLINE int ina_rule_means(const struct ina_rule *rule, const struct ina_pack
     if ((conditions & INA_IF_OPCODE) && !(rule->opcodes[packet->opcode >> 6 & 3] >> (packet->opcode & 63) & 1))
         return 0;
     if ((conditions & INA_IF_SYNDROME) &&
-        (packet->opcode != INA_ACKNOWLEDGE || packet->syndrome != rule->syndrome))
+        (packet->opcode != OPCODE_ACKNOWLEDGE || packet->syndrome != rule->syndrome))
         return 0;
     if ((conditions & INA_IF_ATTEMPT) && occurrence != rule->attempt)
         return 0;
@@ -211,7 +213,7 @@ INA_INLINE int ina_rule_means(const struct ina_rule *rule, const struct ina_pack
         if ((conditions & INA_IF_RANK) && connection->rank != rule->source_rank)
             return 0;
         if ((conditions & INA_IF_OFFSET) &&
-            ((packet->psn - connection->first_psn) & INA_PSN_MASK) != (rule->psn_offset & INA_PSN_MASK))
+            ((packet->psn - connection->first_psn) & PSN_MASK) != (rule->psn_offset & PSN_MASK))
             return 0;
     }
     return 1;

@@ -45,7 +45,7 @@ static long answer(__u32 index, void *data)
     if (!q || index >= asked->count)
         return 1;
     q->number = ina_draw(asked->stream, ina_absorb(q->flow, q->word), q->occurrence, q->copy, q->purpose);
-    ina_burst_begin(&walk, asked->stream, q->flow, q->word & INA_PSN_MASK, q->occurrence, q->copy, asked->enter,
+    ina_burst_begin(&walk, asked->stream, q->flow, q->word & PSN_MASK, q->occurrence, q->copy, asked->enter,
                     asked->recover);
     bpf_loop(INA_LOOK_BACK, step, &walk, 0);
     q->bad = ina_burst_end(&walk, asked->enter, asked->recover);

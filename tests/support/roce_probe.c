@@ -21,3 +21,5 @@ void probe_round(const uint8_t *in, uint8_t *out)
     put64(out + 9, get64(in + 9));
     put32le(out + 17, get32le(in + 17));
 }
+
+int32_t probe_extension_bytes(uint8_t opcode) { return rc_extension_bytes(opcode); }

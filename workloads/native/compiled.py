@@ -68,6 +68,7 @@ SHARED = "workloads.native.shared_utility"
 """what Cython needs for arrays in memory, once for all of them; it has no source"""
 _HEADERS = (
     "workloads/kernels.h", "workloads/native/crc.h", "workloads/native/layout.h", "workloads/native/roce.h",
+    "workloads/native/wire_layout.h",
     "testbed/faults/link.h", "testbed/faults/rules.h", "testbed/faults/decide.h", "testbed/faults/filter.c",
     "workloads/heap.h",
 )  # fmt: skip

@@ -9,13 +9,13 @@ enum { LAYER_CLASSES = 4, NO_DSCP = -1, FIRST_CLASS_DSCP = 8 };
 /* read_dscp */
 static inline int dscp_read(const uint8_t *frame, int32_t length)
 {
-    if (length < IP_AT + 2)
+    if (length < IP_TOS + 1)
         return NO_DSCP;
-    switch (get16(frame + ETH_TYPE)) {
+    switch (get16(frame + ETH_ETHERTYPE)) {
     case ETHERTYPE_V4:
-        return frame[IP_AT + 1] >> 2;
+        return frame[IP_TOS] >> 2;
     case ETHERTYPE_V6:
-        return ((frame[IP_AT] << 4 & 0xF0) | frame[IP_AT + 1] >> 4) >> 2;
+        return (get16(frame + IP6_TOS) >> IP6_TOS_SHIFT & IP6_TOS_MASK) >> 2;
     default:
         return NO_DSCP;
     }

@@ -8,8 +8,8 @@
  * ECN-capable, or it is marked already. */
 static inline int ecn_mark(uint8_t *frame, int32_t length)
 {
-    uint16_t kind = length < IP_AT ? 0 : get16(frame + ETH_TYPE);
-    if (kind == ETHERTYPE_V4 && length >= IP_AT + 20) {
+    uint16_t kind = length < IP_AT ? 0 : get16(frame + ETH_ETHERTYPE);
+    if (kind == ETHERTYPE_V4 && length >= IP_AT + IP_BYTES) {
         uint8_t tos = frame[IP_TOS];
         if ((tos & 3) == 0 || (tos & 3) == 3)
             return 0;
@@ -21,11 +21,11 @@ static inline int ecn_mark(uint8_t *frame, int32_t length)
         put16(frame + IP_CHECKSUM, (uint16_t)~sum);
         return 1;
     }
-    if (kind == ETHERTYPE_V6 && length >= IP_AT + 40) {
-        uint8_t bits = frame[IP_AT + 1] >> 4 & 3;
+    if (kind == ETHERTYPE_V6 && length >= IP_AT + IP6_BYTES) {
+        uint32_t word = get16(frame + IP6_TOS), bits = word >> IP6_TOS_SHIFT & 3;
         if (bits == 0 || bits == 3)
             return 0;
-        frame[IP_AT + 1] |= 0x30;
+        put16(frame + IP6_TOS, (uint16_t)(word | 3u << IP6_TOS_SHIFT));
         return 1;
     }
     return 0;

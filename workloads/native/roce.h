@@ -1,5 +1,5 @@
-/* RoCE v2 over plain Ethernet + IPv4 without options + UDP, for C fast paths. The layouts are those of
- * workloads/wire/envelope.py and headers.py; the iCRC is that of workloads/wire/icrc.py (IBTA annex A17).
+/* RoCE v2 over plain Ethernet + IPv4 without options + UDP, for C fast paths. The layouts are made from those of
+ * workloads/wire (wire_layout.h); the iCRC is that of workloads/wire/icrc.py (IBTA annex A17).
  * Anything but this plain case (IPv6, broken lengths, ...) is left to the Python codec: see roce_parse. */
 #ifndef INA_ROCE_H
 #define INA_ROCE_H
@@ -9,41 +9,7 @@
 #include <string.h>
 
 #include "crc.h"
-
-enum {
-    ETH_DST = 0,
-    ETH_SRC = 6,
-    ETH_TYPE = 12,
-    IP_AT = 14,
-    IP_TOS = IP_AT + 1,
-    IP_LENGTH = IP_AT + 2,
-    IP_FLAGS_FRAGMENT = IP_AT + 6,
-    IP_TTL = IP_AT + 8,
-    IP_PROTOCOL = IP_AT + 9,
-    IP_CHECKSUM = IP_AT + 10,
-    IP_SRC = IP_AT + 12,
-    IP_DST = IP_AT + 16,
-    UDP_AT = IP_AT + 20,
-    UDP_SPORT = UDP_AT,
-    UDP_DPORT = UDP_AT + 2,
-    UDP_LENGTH = UDP_AT + 4,
-    UDP_CHECKSUM = UDP_AT + 6,
-    BTH_AT = UDP_AT + 8,
-    BTH_OPCODE = BTH_AT,
-    BTH_FLAGS = BTH_AT + 1, /* SE:1 M:1 pad:2 tver:4 */
-    BTH_PKEY = BTH_AT + 2,
-    BTH_RESERVED = BTH_AT + 4, /* FECN:1 BECN:1 reserved:6, outside the iCRC */
-    BTH_QPN = BTH_AT + 5,
-    BTH_ACK_REQ = BTH_AT + 8, /* ack_req:1 reserved:7 */
-    BTH_PSN = BTH_AT + 9,
-    EXT_AT = BTH_AT + 12, /* extension headers, then the payload */
-    ICRC_BYTES = 4,
-
-    ETHERTYPE_V4 = 0x0800,
-    ETHERTYPE_V6 = 0x86DD,
-    ROCE_UDP_PORT = 4791,
-    PSN_MASK = 0xFFFFFF
-};
+#include "wire_layout.h"
 
 static inline uint16_t get16(const uint8_t *p) { return (uint16_t)(p[0] << 8 | p[1]); }
 static inline uint32_t get24(const uint8_t *p) { return (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2]; }
@@ -57,6 +23,8 @@ static inline void put32(uint8_t *p, uint32_t v) { v = __builtin_bswap32(v); mem
 static inline void put64(uint8_t *p, uint64_t v) { v = __builtin_bswap64(v); memcpy(p, &v, 8); }
 static inline void put32le(uint8_t *p, uint32_t v) { memcpy(p, &v, 4); }
 
+enum { RC_WORD_BYTES = EXT_AT - BTH_ACK_REQ /* AckReq and PSN: all of a BTH that differs between equal packets */ };
+
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "loads and stores here are written for a little-endian machine; run the Python reference (INA_NATIVE=0)"
 #endif
@@ -69,8 +37,8 @@ static inline uint32_t psn_add(uint32_t psn, int32_t n) { return (psn + (uint32_
 static inline uint16_t ipv4_checksum(const uint8_t *ip)
 {
     uint32_t total = 0;
-    for (int i = 0; i < 20; i += 2)
-        if (i != 10)
+    for (int i = 0; i < IP_BYTES; i += 2)
+        if (i != IP_CHECKSUM - IP_AT)
             total += get16(ip + i);
     total = (total & 0xFFFF) + (total >> 16);
     total = (total & 0xFFFF) + (total >> 16);
@@ -89,7 +57,7 @@ static inline uint32_t roce_icrc_headers(const uint8_t *frame)
     ip[IP_TTL - IP_AT] = 0xFF;
     memset(ip + IP_CHECKSUM - IP_AT, 0xFF, 2);
     memset(ip + UDP_CHECKSUM - IP_AT, 0xFF, 2);
-    ip[BTH_RESERVED - IP_AT] = 0xFF;
+    ip[BTH_RESV6 - IP_AT] = 0xFF; /* FECN and BECN, too */
     return ina_crc32(0, masked, sizeof masked);
 }
 
@@ -103,6 +71,15 @@ static inline uint32_t roce_icrc(const uint8_t *frame, size_t end)
 static inline int roce_icrc_is_valid(const uint8_t *frame, size_t end)
 {
     return get32le(frame + end - ICRC_BYTES) == roce_icrc(frame, end);
+}
+
+/* Bytes of the extension headers of a SEND or WRITE of a reliable connection; -1 for all other opcodes. */
+static inline int32_t rc_extension_bytes(uint8_t opcode)
+{
+    if (opcode > 31 || !(RC_DATA_OPCODES >> opcode & 1))
+        return -1;
+    return (RC_HAS_RETH >> opcode & 1) * RETH_BYTES + (RC_HAS_IMM >> opcode & 1) * IMM_BYTES
+        + (RC_HAS_IETH >> opcode & 1) * IETH_BYTES;
 }
 
 struct roce_view {
@@ -128,17 +105,17 @@ static inline enum roce_class roce_parse(const uint8_t *frame, size_t len, struc
 {
     if (len < IP_AT + 1)
         return ROCE_NONE;
-    uint16_t type = get16(frame + ETH_TYPE);
+    uint16_t type = get16(frame + ETH_ETHERTYPE);
     if (type == ETHERTYPE_V6 && frame[IP_AT] >> 4 == 6)
         return ROCE_ASK;
     if (type != ETHERTYPE_V4 || frame[IP_AT] != 0x45)
         return ROCE_NONE;
     if (len < EXT_AT + ICRC_BYTES)
         return ROCE_ASK;
-    if (frame[IP_PROTOCOL] != 17 || get16(frame + IP_FLAGS_FRAGMENT) & 0x3FFF || get16(frame + UDP_DPORT) != ROCE_UDP_PORT)
+    if (frame[IP_PROTOCOL] != PROTOCOL_UDP || get16(frame + IP_FLAGS_FRAGMENT) & 0x3FFF || get16(frame + UDP_DPORT) != ROCE_UDP_PORT)
         return ROCE_NONE;
     uint32_t end = UDP_AT + get16(frame + UDP_LENGTH);
-    uint8_t pad = frame[BTH_FLAGS] >> 4 & 3;
+    uint8_t pad = frame[BTH_PAD] >> BTH_PAD_SHIFT & BTH_PAD_MASK;
     if (end != IP_AT + (uint32_t)get16(frame + IP_LENGTH) || end > len || end < EXT_AT + ICRC_BYTES + (uint32_t)pad)
         return ROCE_ASK;
     if (get16(frame + IP_CHECKSUM) != ipv4_checksum(frame + IP_AT))
@@ -146,12 +123,12 @@ static inline enum roce_class roce_parse(const uint8_t *frame, size_t len, struc
     view->end = end;
     view->src_ip = get32(frame + IP_SRC);
     view->dst_ip = get32(frame + IP_DST);
-    view->qpn = get24(frame + BTH_QPN);
+    view->qpn = get24(frame + BTH_DEST_QPN);
     view->psn = get24(frame + BTH_PSN);
     view->opcode = frame[BTH_OPCODE];
     view->pad = pad;
-    view->ack_req = frame[BTH_ACK_REQ] >> 7;
-    view->becn = frame[BTH_RESERVED] >> 6 & 1;
+    view->ack_req = frame[BTH_ACK_REQ] >> BTH_ACK_REQ_SHIFT;
+    view->becn = frame[BTH_BECN] >> BTH_BECN_SHIFT & BTH_BECN_MASK;
     return ROCE_PLAIN;
 }
 

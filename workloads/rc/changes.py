@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from workloads.machine import Buffer
 from workloads.wire.layout import WireError
@@ -95,7 +95,7 @@ def changed(frame: bytes, dice: _Dice, front_bytes: int) -> bytes | None:
 def _bth(frame: bytes, packet: Packet, dice: _Dice, front_bytes: int) -> bytes:
     bth = packet.bth
     psn = psn_add(bth.psn, dice.choice((-200, -32, -3, -1, 1, 2, 5, 40)))
-    changes = (
+    changes: tuple[dict[str, Any], ...] = (
         {"psn": psn}, {"dest_qpn": bth.dest_qpn ^ 1 << dice.randrange(24)}, {"ack_req": bth.ack_req ^ 1},
         {"opcode": dice.randrange(0x18)},
     )  # fmt: skip
@@ -107,8 +107,10 @@ def _bth(frame: bytes, packet: Packet, dice: _Dice, front_bytes: int) -> bytes:
 
 
 def _envelope(frame: bytes, packet: Packet, dice: _Dice, front_bytes: int) -> bytes:
-    changes = ({"tos": packet.envelope.tos & ~3 | dice.choice((0, 1, 2, _CE))}, {"ttl": dice.randrange(256)},
-               {"udp_checksum": dice.randrange(1 << 16)}, {"src_ip": packet.envelope.dst_ip})  # fmt: skip
+    changes: tuple[dict[str, Any], ...] = (
+        {"tos": packet.envelope.tos & ~3 | dice.choice((0, 1, 2, _CE))}, {"ttl": dice.randrange(256)},
+        {"udp_checksum": dice.randrange(1 << 16)}, {"src_ip": packet.envelope.dst_ip},
+    )  # fmt: skip
     return encode_packet(replace(packet, envelope=replace(packet.envelope, **dice.choice(changes))))
 
 

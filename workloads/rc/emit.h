@@ -7,8 +7,6 @@
 #include "fast.h"
 #include "roce.h"
 
-enum { RC_WORD_BYTES = 4 /* AckReq and PSN */ };
-
 /* The frame that begins with `head`, Ethernet header to BTH byte 7; `state` is the iCRC's CRC-32 behind it. */
 struct rc_head {
     const uint8_t *octets;

@@ -5,25 +5,11 @@
 #include "emit.h"
 #include "layout.h"
 
-enum {
-    OPCODE_SEND_MIDDLE = 0x01,
-    OPCODE_WRITE_FIRST = 0x06,
-    OPCODE_WRITE_MIDDLE = 0x07,
-    OPCODE_WRITE_LAST = 0x08,
-    OPCODE_WRITE_LAST_IMM = 0x09,
-    OPCODE_WRITE_ONLY = 0x0A,
-    OPCODE_WRITE_ONLY_IMM = 0x0B,
-    OPCODE_ACKNOWLEDGE = 0x11,
-    RETH_BYTES = 16, /* address, key, length */
-    IMM_BYTES = 4,
-    AETH_BYTES = 4
-};
-
 /* Whether the WRITE may begin: its range is registered. */
 static int find_room(struct rc_qp_context *qp, const uint8_t *reth, const struct rc_region *regions, int count)
 {
-    uint64_t va = get64(reth), length = get32(reth + 12);
-    uint32_t rkey = get32(reth + 8);
+    uint64_t va = get64(reth + RETH_VA), length = get32(reth + RETH_LENGTH);
+    uint32_t rkey = get32(reth + RETH_RKEY);
     for (const struct rc_region *region = regions; region < regions + count; region++) {
         if (region->rkey != rkey)
             continue;
@@ -91,7 +77,7 @@ static int take_request(struct rc_qp_context *qp, const uint8_t *frame, const st
         return 0;
     size_t size = rest - extension;
     if (flags & RC_OPENED) {
-        size_t announced = get32(frame + EXT_AT + 12);
+        size_t announced = get32(frame + EXT_AT + RETH_LENGTH);
         if (flags & RC_CLOSED ? announced != size : announced <= size)
             return 0;
         if (!find_room(qp, frame + EXT_AT, regions, region_count))
@@ -127,7 +113,7 @@ static int take_request(struct rc_qp_context *qp, const uint8_t *frame, const st
 static int take_ack(struct rc_qp_context *qp, const uint8_t *frame, const struct roce_view *view)
 {
     int32_t distance = psn_diff(view->psn, qp->una);
-    if (view->end != EXT_AT + AETH_BYTES + ICRC_BYTES || frame[EXT_AT] >> 5 || distance >= qp->in_flight ||
+    if (view->end != EXT_AT + AETH_BYTES + ICRC_BYTES || frame[EXT_AT + AETH_SYNDROME] >> 5 || distance >= qp->in_flight ||
         !roce_icrc_is_valid(frame, view->end))
         return 0;
     if (!qp->acks++ || distance > qp->newest)

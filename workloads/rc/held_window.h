@@ -54,8 +54,8 @@ static inline int64_t held_place(const struct irn_pair *pair, int64_t sequence)
 /* HeldSender.on_answer and HeldWindow.told, for the map of an answer, if it is one. */
 static inline void held_told(struct irn_pair *pair, const uint8_t *map)
 {
-    uint32_t word = get32(map), newest = get32(map + 4), oldest = (uint32_t)pair->una & PSN_MASK, count = (word >> 24) + 1;
-    uint64_t bits = get64(map + 8);
+    uint32_t word = get32(map), newest = get32(map + HELD_MAP_NEWEST), oldest = (uint32_t)pair->una & PSN_MASK, count = (word >> 24) + 1;
+    uint64_t bits = get64(map + HELD_MAP_BITS);
     if (count > HELD_PACKETS || (count < HELD_PACKETS && bits >> count) || newest > PSN_MASK) /* or there is none */
         return;
     int64_t distance = psn_diff(word & PSN_MASK, oldest), limit = held_place(pair, pair->una + psn_diff(newest, oldest));
@@ -79,8 +79,8 @@ static inline uint32_t held_map(struct irn_pair *pair, uint32_t newest, uint8_t 
     uint64_t bits = irn_bits_from(here, first);
     pair->held.told_to = psn_add((uint32_t)pair->expected, (int32_t)(first + count));
     put32(map, (uint32_t)(count - 1) << 24 | psn_add((uint32_t)pair->expected, (int32_t)first));
-    put32(map + 4, newest);
-    put64(map + 8, count < HELD_PACKETS ? bits & ((1ull << count) - 1) : bits);
+    put32(map + HELD_MAP_NEWEST, newest);
+    put64(map + HELD_MAP_BITS, count < HELD_PACKETS ? bits & ((1ull << count) - 1) : bits);
     return IRN_MAP_BYTES;
 }
 

@@ -4,14 +4,7 @@
 #include "irn_window.h"
 #include "layout.h"
 
-enum {
-    OPCODE_WRITE_FIRST = 0x06,
-    OPCODE_WRITE_ONLY = 0x0A,
-    OPCODE_WRITE_ONLY_IMM = 0x0B,
-    OPCODE_IRN_ANSWER = 0xC1,
-    SYNDROME_SEQUENCE = 0x60,
-    SHORT_OF_LOG = IRN_LOG / 2 /* a batch goes on while more of the log is free */
-};
+enum { SHORT_OF_LOG = IRN_LOG / 2 /* a batch goes on while more of the log is free */ };
 
 static void log_news(struct irn_end *end, int64_t pair, int64_t kind, int64_t a, int64_t b)
 {
@@ -86,12 +79,12 @@ static int take(struct irn_end *end, int64_t index, const uint8_t *frame, const 
     int ends = view->opcode == OPCODE_WRITE_ONLY_IMM;
     uint32_t extension = RETH_BYTES + (ends ? IMM_BYTES : 0), size = view->end - EXT_AT - ICRC_BYTES - view->pad - extension;
     const uint8_t *reth = frame + EXT_AT, *payload = reth + extension;
-    struct irn_kept kept = {size, get32(reth + 12), ends ? get32(reth + RETH_BYTES) : 0, ends ? IRN_ENDS : 0};
+    struct irn_kept kept = {size, get32(reth + RETH_LENGTH), ends ? get32(reth + RETH_BYTES) : 0, ends ? IRN_ENDS : 0};
     if (size > pair->payload_bytes || (size < pair->payload_bytes && !ends))
         return 0;
     if (view->opcode == OPCODE_WRITE_FIRST || kept.length <= size)
         kept.flags |= IRN_STARTS;
-    uint8_t *memory = size ? find(end, get32(reth + 8), get64(reth), size) : NULL;
+    uint8_t *memory = size ? find(end, get32(reth + RETH_RKEY), get64(reth + RETH_VA), size) : NULL;
     if ((size && !memory) || !roce_icrc_is_valid(frame, view->end))
         return 0;
     if (distance) {
@@ -151,9 +144,10 @@ static enum irn_fate hear(struct irn_end *end, int64_t index, const uint8_t *fra
     uint32_t map_bytes = view->end - EXT_AT - ANSWER_BYTES - ICRC_BYTES;
     if ((map_bytes && !(map_bytes == IRN_MAP_BYTES && is_held(pair))) || view->pad || end->news == IRN_LOG)
         return IRN_PYTHON;
-    uint32_t oldest = psn_of(pair->una), syndrome = frame[EXT_AT];
-    int64_t cumulative = pair->una + psn_diff(get32(frame + EXT_AT + 4), oldest);
-    int64_t selective = pair->una + psn_diff(get32(frame + EXT_AT + 8), oldest);
+    uint32_t oldest = psn_of(pair->una), syndrome = frame[EXT_AT + AETH_SYNDROME];
+    const uint8_t *sack = frame + EXT_AT + AETH_BYTES;
+    int64_t cumulative = pair->una + psn_diff(get32(sack + SACK_CUMULATIVE), oldest);
+    int64_t selective = pair->una + psn_diff(get32(sack + SACK_SELECTIVE), oldest);
     int is_gap = syndrome == SYNDROME_SEQUENCE;
     if (!(is_gap || syndrome >> 5 == 0) || cumulative > pair->nxt || selective >= pair->nxt ||
         is_gap != (selective >= cumulative) || !roce_icrc_is_valid(frame, view->end))

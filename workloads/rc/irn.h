@@ -4,13 +4,14 @@
 #define INA_RC_IRN_H
 
 #include "fast.h"
+#include "wire_layout.h"
 
 enum {
     IRN_BITS = 8192, /* packets of a bitmap, at most; divides 2^24 */
     IRN_WORDS = IRN_BITS / 64,
     IRN_ANSWERS = 256,
     IRN_MESSAGES = 64,
-    IRN_MAP_BYTES = 16,
+    IRN_MAP_BYTES = HELD_MAP_BYTES,
     IRN_LOG = 64
 };
 

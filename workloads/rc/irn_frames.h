@@ -5,11 +5,7 @@
 #include "emit.h"
 #include "irn.h"
 
-enum {
-    RETH_BYTES = 16, /* address, key, length */
-    IMM_BYTES = 4,
-    ANSWER_BYTES = 12 /* AETH, cumulative, selective */
-};
+enum { ANSWER_BYTES = AETH_BYTES + SACK_BYTES };
 
 /* Writes the frame of an answer, if it fits. */
 static inline enum irn_fate write_answer(
@@ -20,13 +16,13 @@ static inline enum irn_fate write_answer(
     const struct rc_head *head = answer->map_bytes ? &mapped : &plain;
     if (head->bytes + RC_WORD_BYTES + ANSWER_BYTES + answer->map_bytes + ICRC_BYTES > room)
         return IRN_NO_ROOM;
-    uint8_t *body = frame + head->bytes;
+    uint8_t *body = frame + head->bytes, *aeth = body + RC_WORD_BYTES, *sack = aeth + AETH_BYTES;
     memcpy(frame, head->octets, head->bytes);
     put32(body, answer->psn);
-    put32(body + 4, answer->aeth);
-    put32(body + 8, answer->cumulative);
-    put32(body + 12, answer->psn);
-    memcpy(body + RC_WORD_BYTES + ANSWER_BYTES, answer->map, answer->map_bytes);
+    put32(aeth, answer->aeth);
+    put32(sack + SACK_CUMULATIVE, answer->cumulative);
+    put32(sack + SACK_SELECTIVE, answer->psn);
+    memcpy(aeth + ANSWER_BYTES, answer->map, answer->map_bytes);
     *length = rc_seal(frame, head, RC_WORD_BYTES + ANSWER_BYTES + answer->map_bytes);
     return IRN_DONE;
 }
@@ -46,7 +42,7 @@ static inline enum irn_fate write_packet(
     memcpy(frame, head.octets, head.bytes);
     put32(body, psn | 1u << 31);
     memcpy(to, plan->reth, RETH_BYTES);
-    put64(to, get64(plan->reth) + (uint64_t)index * plan->payload_bytes);
+    put64(to + RETH_VA, get64(plan->reth + RETH_VA) + (uint64_t)index * plan->payload_bytes);
     to += RETH_BYTES;
     if (ends) {
         memcpy(to, plan->imm, IMM_BYTES);

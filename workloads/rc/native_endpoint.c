@@ -4,8 +4,6 @@
 
 #include "roce.h"
 
-enum { OPCODE_ACKNOWLEDGE = 0x11, AETH_BYTES = 4, SYNDROME_SEQUENCE = 0x60 };
-
 /* go_back_n.py: _acknowledge, within the oldest message. */
 static void progress(struct rc_endpoint *held, int64_t acknowledged)
 {
@@ -83,9 +81,6 @@ static void answer(struct rc_endpoint_qp *qp, uint32_t psn)
     qp->made++;
 }
 
-/* Bytes of the extension headers of SEND and WRITE requests, by opcode. */
-static const uint8_t extension_bytes[] = {0, 0, 0, 4, 0, 4, 16, 0, 0, 4, 16, 20};
-
 /* queue_pair.py: receive, for a sequence NAK and for requests that have not the expected PSN. */
 static enum rc_endpoint_outcome out_of_order(struct rc_endpoint *held, const uint8_t *frame, int32_t length, int64_t now)
 {
@@ -93,9 +88,9 @@ static enum rc_endpoint_outcome out_of_order(struct rc_endpoint *held, const uin
     if (roce_parse(frame, (size_t)length, &view) != ROCE_PLAIN)
         return RC_ENDPOINT_PYTHON;
     int is_nak = view.opcode == OPCODE_ACKNOWLEDGE && !view.pad && view.end == EXT_AT + AETH_BYTES + ICRC_BYTES
-                 && frame[EXT_AT] == SYNDROME_SEQUENCE;
-    if (!is_nak && (view.opcode >= sizeof extension_bytes
-                    || view.end < EXT_AT + extension_bytes[view.opcode] + (uint32_t)view.pad + ICRC_BYTES))
+                 && frame[EXT_AT + AETH_SYNDROME] == SYNDROME_SEQUENCE;
+    if (!is_nak && (view.opcode > OPCODE_WRITE_ONLY_IMM
+                    || view.end < EXT_AT + (uint32_t)rc_extension_bytes(view.opcode) + view.pad + ICRC_BYTES))
         return RC_ENDPOINT_PYTHON;
     for (int32_t i = 0; i < held->qp_count; i++) {
         struct rc_qp_context *context = &held->contexts[i];
@@ -172,11 +167,11 @@ enum rc_endpoint_outcome rc_endpoint_pull(struct rc_endpoint *held, uint8_t *fra
         struct rc_endpoint_qp *qp = &held->qps[i];
         if (!qp->waiting)
             continue;
-        uint8_t words[8];
+        uint8_t words[RC_WORD_BYTES + AETH_BYTES];
         if (qp->octets_bytes + sizeof words + ICRC_BYTES > room)
             return RC_ENDPOINT_NO_ROOM;
         put32(words, qp->answers[qp->first].psn);
-        put32(words + 4, qp->answers[qp->first].aeth);
+        put32(words + RC_WORD_BYTES, qp->answers[qp->first].aeth);
         rc_answer(frame, room, length, &port, 0, 1, qp->octets, qp->octets_bytes, qp->state, words, sizeof words);
         qp->first = (qp->first + 1) % RC_ENDPOINT_ANSWERS;
         qp->waiting--;

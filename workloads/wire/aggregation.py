@@ -67,6 +67,7 @@ AGGREGATION = Layout(
     Field("nelem", 16, "elements behind this header, at most 256 (GRID: 2048)"),
     Field("server", 32, "IPv4 address of the parameter server (ATP, ESA)"),
     Field("tensor", 32, "which tensor of the job"),
+    source="decided here (docs/switchml.md)",
 )
 
 

@@ -13,7 +13,13 @@ __all__ = ["ROCE_PORT", "Envelope", "decode_envelope", "encode_envelope", "ipv4_
 ROCE_PORT = 4791
 _ETHERTYPE_IPV4, _ETHERTYPE_IPV6, _UDP = 0x0800, 0x86DD, 17
 
-ETHERNET = Layout("Ethernet", Field("dst", 48, "MAC"), Field("src", 48, "MAC"), Field("ethertype", 16, "payload type"))
+ETHERNET = Layout(
+    "Ethernet",
+    Field("dst", 48, "MAC"),
+    Field("src", 48, "MAC"),
+    Field("ethertype", 16, "payload type"),
+    source="IEEE 802.3",
+)
 IPV4 = Layout(
     "IPv4",
     Field("version", 4, "4"),
@@ -27,6 +33,7 @@ IPV4 = Layout(
     Field("checksum", 16, "of this header"),
     Field("src", 32, "address"),
     Field("dst", 32, "address"),
+    source="RFC 791",
 )
 IPV6 = Layout(
     "IPv6",
@@ -38,6 +45,7 @@ IPV6 = Layout(
     Field("ttl", 8, "hop limit"),
     Field("src", 128, "address"),
     Field("dst", 128, "address"),
+    source="RFC 8200",
 )
 UDP = Layout(
     "UDP",
@@ -45,6 +53,7 @@ UDP = Layout(
     Field("dport", 16, "4791"),
     Field("length", 16, "bytes from here to the iCRC's end"),
     Field("checksum", 16, "0: not used"),
+    source="RFC 768",
 )
 
 

@@ -11,6 +11,7 @@ from workloads.wire.layout import Field, Layout
 
 __all__ = ["Aeth", "AtomicAckEth", "AtomicEth", "Bth", "Deth", "Header", "Ieth", "ImmDt", "Reth", "Sack"]
 
+_IBTA = "IBTA vol. 1, chapter 9"
 _BTH = struct.Struct("!BBHII")
 
 
@@ -49,6 +50,7 @@ class Bth(Header):
         Field("ack_req", 1, "the requester wants an ACK"),
         Field("resv7", 7, "reserved"),
         Field("psn", 24, "packet sequence number"),
+        source=_IBTA,
     )
     opcode: int
     dest_qpn: int
@@ -99,6 +101,7 @@ class Reth(Header):
         Field("va", 64, "remote virtual address"),
         Field("rkey", 32, "remote key"),
         Field("length", 32, "bytes of the whole message"),
+        source=_IBTA,
     )
     va: int
     rkey: int
@@ -109,7 +112,7 @@ class Reth(Header):
 class ImmDt(Header):
     """Immediate data, 4 bytes."""
 
-    LAYOUT: ClassVar[Layout] = Layout("ImmDt", Field("value", 32, "immediate data"))
+    LAYOUT: ClassVar[Layout] = Layout("ImmDt", Field("value", 32, "immediate data"), source=_IBTA)
     value: int
 
 
@@ -118,7 +121,10 @@ class Aeth(Header):
     """ACK extended transport header, 4 bytes; `workloads.wire.syndrome` reads the syndrome."""
 
     LAYOUT: ClassVar[Layout] = Layout(
-        "AETH", Field("syndrome", 8, "ACK, RNR NAK or NAK"), Field("msn", 24, "completed request messages")
+        "AETH",
+        Field("syndrome", 8, "ACK, RNR NAK or NAK"),
+        Field("msn", 24, "completed request messages"),
+        source=_IBTA,
     )
     syndrome: int
     msn: int
@@ -129,7 +135,11 @@ class Deth(Header):
     """Datagram extended transport header, 8 bytes."""
 
     LAYOUT: ClassVar[Layout] = Layout(
-        "DETH", Field("qkey", 32, "queue key"), Field("resv", 8, "reserved"), Field("source_qpn", 24, "sender's QP")
+        "DETH",
+        Field("qkey", 32, "queue key"),
+        Field("resv", 8, "reserved"),
+        Field("source_qpn", 24, "sender's QP"),
+        source=_IBTA,
     )
     qkey: int
     source_qpn: int
@@ -146,6 +156,7 @@ class AtomicEth(Header):
         Field("rkey", 32, "remote key"),
         Field("swap_add", 64, "swap or add operand"),
         Field("compare", 64, "compare operand"),
+        source=_IBTA,
     )
     va: int
     rkey: int
@@ -157,7 +168,7 @@ class AtomicEth(Header):
 class AtomicAckEth(Header):
     """Atomic ACK extended transport header, 8 bytes."""
 
-    LAYOUT: ClassVar[Layout] = Layout("AtomicAckETH", Field("original", 64, "value before the operation"))
+    LAYOUT: ClassVar[Layout] = Layout("AtomicAckETH", Field("original", 64, "value before the operation"), source=_IBTA)
     original: int
 
 
@@ -165,7 +176,7 @@ class AtomicAckEth(Header):
 class Ieth(Header):
     """Invalidate extended transport header, 4 bytes."""
 
-    LAYOUT: ClassVar[Layout] = Layout("IETH", Field("rkey", 32, "key to invalidate"))
+    LAYOUT: ClassVar[Layout] = Layout("IETH", Field("rkey", 32, "key to invalidate"), source=_IBTA)
     rkey: int
 
 
@@ -177,6 +188,7 @@ class Sack(Header):
         "SACK",
         Field("cumulative", 32, "next expected PSN"),
         Field("selective", 32, "PSN of the packet that is answered"),
+        source="decided here (docs/irn.md)",
     )
     cumulative: int
     selective: int

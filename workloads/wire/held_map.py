@@ -17,10 +17,15 @@ HELD_PACKETS = 64
 NO_PSN = 0xFFFFFFFF
 HELD_MAP = Layout(
     "map",
-    Field("packets", 8, "of the map, less one"),
-    Field("first", 24, "PSN of bit 0"),
-    Field("newest", 32, "PSN that came last to the node before; 0xffffffff: none"),
-    Field("bits", 64, "bit i: PSN first + i need not be sent again now"),
+    Field("packets", 8, "size of the map, 1 to 64, less one"),
+    Field(
+        "first",
+        24,
+        "PSN of bit 0: the next missing one behind the last map. After the last gap: the expected PSN",
+    ),
+    Field("newest", 32, "the PSN that came last to the last node which handled this answer; 0xffffffff: none"),
+    Field("bits", 64, "bit i, from the lowest: the sender need not resend PSN first + i now"),
+    source="decided here (docs/irn.md)",
 )
 _WORDS = struct.Struct("!IIQ")
 HELD_MAP_BYTES = _WORDS.size

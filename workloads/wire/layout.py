@@ -23,13 +23,17 @@ class Field:
 
 
 class Layout:
-    """A fixed-size header: fields side by side, without gaps, a whole number of bytes."""
+    """A fixed-size header: fields side by side, without gaps, a whole number of bytes.
 
-    def __init__(self, name: str, *fields: Field) -> None:
+    The only declaration of a header: its codec, the Wireshark dissector, tables of documents and the constants of C and
+    eBPF are made from it (`python -m tests.support.layouts`). `source`: where name, order and width of the fields come
+    from."""
+
+    def __init__(self, name: str, *fields: Field, source: str = "decided here") -> None:
         bits = sum(field.bits for field in fields)
         if bits % 8:
             raise ValueError(f"{name}: {bits} bits are not a whole number of bytes")
-        self.name, self.fields, self.size = name, fields, bits // 8
+        self.name, self.fields, self.size, self.source = name, fields, bits // 8, source
         self._spans: list[tuple[str, int, int]] = []
         shift = bits
         for field in fields:

@@ -14,10 +14,12 @@ import struct
 from collections.abc import Mapping
 
 from workloads.machine import Buffer
+from workloads.wire.layout import Field, Layout
 
 __all__ = [
     "FRAME_BYTES",
     "MAX_QUANTA",
+    "PFC",
     "PFC_CLASSES",
     "QUANTUM_BITS",
     "decode_pfc",
@@ -34,7 +36,18 @@ FRAME_BYTES = 60
 _DESTINATION = bytes.fromhex("0180c2000001")
 _TYPE, _OPCODE = 0x8808, 0x0101
 _TYPE_BYTES = _TYPE.to_bytes(2, "big")
-_LAYOUT = struct.Struct(f"!6s6sHHH{PFC_CLASSES}H")
+PFC = Layout(
+    "PFC",
+    Field("dst", 48, "01:80:C2:00:00:01"),
+    Field("src", 48, "MAC"),
+    Field("ethertype", 16, "0x8808"),
+    Field("opcode", 16, "0x0101"),
+    Field("reserved", 8, "0"),
+    Field("enabled", 8, "bit of each class that the frame is for"),
+    *(Field(f"time{number}", 16, "quanta of 512 bit times") for number in range(PFC_CLASSES)),
+    source="IEEE 802.1Qbb, in IEEE 802.3 annex 31D",
+)
+_CODEC = struct.Struct(f"!6s6sHHH{PFC_CLASSES}H")
 
 
 def encode_pfc(source: bytes, quanta: Mapping[int, int]) -> bytes:
@@ -46,7 +59,7 @@ def encode_pfc(source: bytes, quanta: Mapping[int, int]) -> bytes:
             raise ValueError(f"class {pfc_class}, {time} quanta; allowed: 0 .. 7, 0 .. {MAX_QUANTA}")
         times[pfc_class] = time
         enabled |= 1 << pfc_class
-    packed = _LAYOUT.pack(_DESTINATION, source, _TYPE, _OPCODE, enabled, *times)
+    packed = _CODEC.pack(_DESTINATION, source, _TYPE, _OPCODE, enabled, *times)
     return packed + bytes(FRAME_BYTES - len(packed))
 
 
@@ -58,9 +71,9 @@ def is_mac_control(frame: Buffer) -> bool:
 def decode_pfc(frame: Buffer) -> dict[int, int] | None:
     """Pause time in quanta by enabled class; None for a frame that is not a whole PFC frame. The upper half of the
     vector of classes is ignored."""
-    if len(frame) < _LAYOUT.size:
+    if len(frame) < _CODEC.size:
         return None
-    destination, _, kind, opcode, enabled, *times = _LAYOUT.unpack_from(frame)
+    destination, _, kind, opcode, enabled, *times = _CODEC.unpack_from(frame)
     if destination != _DESTINATION or kind != _TYPE or opcode != _OPCODE:
         return None
     return {pfc_class: time for pfc_class, time in enumerate(times) if enabled >> pfc_class & 1}

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from switch_nodes.fpga.rtl.parameters import HEADER_BYTES
-from workloads.collectives.ina_header import INA_HEADER_BYTES, INA_MAGIC, INA_VERSION
+from workloads.collectives.ina_header import INA_HEADER_BYTES, INA_LAYOUT, INA_MAGIC, INA_VERSION
 from workloads.rc import shape
 from workloads.wire.envelope import ETHERNET, IPV4, IPV6, UDP
+from workloads.wire.icrc import icrc_masks
+from workloads.wire.layout import Layout
 
 __all__ = ["ICRC_MASKED", "Headers", "folded", "icrc_masked"]
 
@@ -17,8 +21,8 @@ _UDP4, _UDP6 = _IP + IPV4.size, _IP + IPV6.size
 _BTH4, _BTH6 = _UDP4 + UDP.size, _UDP6 + UDP.size
 _EXTENSION_BYTES = sorted({data.header_bytes for data in shape.DATA.values() if data.starts})
 ICRC_MASKED: tuple[dict[int, int], dict[int, int]] = (
-    dict.fromkeys((_IP + 1, _IP + 8, _IP + 10, _IP + 11, _UDP4 + 6, _UDP4 + 7, _BTH4 + 4), 0xFF),
-    {_IP: 0x0F} | dict.fromkeys((_IP + 1, _IP + 2, _IP + 3, _IP + 7, _UDP6 + 6, _UDP6 + 7, _BTH6 + 4), 0xFF),
+    {_IP + at: bits for at, bits in icrc_masks(is_ipv6=False).items()},
+    {_IP + at: bits for at, bits in icrc_masks(is_ipv6=True).items()},
 )
 """bits that count as ones in the iCRC, by byte of the frame: IPv4, IPv6"""
 
@@ -126,22 +130,23 @@ class Headers:
                     at = bth_at + shape.BASE.size + size
                     with m.Case(is_v6 << len(extension) | size):
                         m.d.comb += ina.eq(self._bits[8 * at : 8 * (at + INA_HEADER_BYTES)])
-        field = [ina[8 * at : 8 * at + 8] for at in range(INA_HEADER_BYTES)]
         self.is_ina = Signal()
         """begins with an INA header that says "aggregate" """
         self.ring_id, self.rank, self.group = Signal(16), Signal(16), Signal(16)
         self.op, self.dtype = Signal(4), Signal(4)
         self.message, self.packets = Signal(32), Signal(16)
+
+        def field(name: str) -> Value:
+            return _field(lambda at: ina[8 * at : 8 * at + 8], INA_LAYOUT, name)
+
         m.d.comb += [
             self.is_ina.eq(
-                (field[0] == INA_MAGIC) & (field[1] == INA_VERSION) & field[3][0]
+                (field("magic") == INA_MAGIC) & (field("version") == INA_VERSION) & field("agg")
                 & (self.payload_bytes >= INA_HEADER_BYTES)
             ),
-            self.dtype.eq(field[2][0:4]), self.op.eq(field[2][4:8]),
-            self.ring_id.eq(Cat(field[5], field[4])), self.rank.eq(Cat(field[6], field[14])),
-            self.group.eq(Cat(field[7], field[15])),
-            self.message.eq(Cat(field[11], field[10], field[9], field[8])),
-            self.packets.eq(Cat(field[13], field[12])),
+            self.dtype.eq(field("dtype")), self.op.eq(field("op")), self.ring_id.eq(field("ring_id")),
+            self.rank.eq(Cat(field("rank"), field("rank_high"))), self.group.eq(Cat(field("size"), field("size_high"))),
+            self.message.eq(field("msg_id")), self.packets.eq(field("msg_len_pkts")),
         ]  # fmt: skip
 
     def _byte(self, at: int) -> Value:
@@ -152,11 +157,13 @@ class Headers:
 
     def _base(self, name: str) -> Value:
         """A field of the base header."""
-        first, last, low = shape.BASE.octets(name)
-        octets = [self._base_octet(at) for at in range(last, first - 1, -1)]
-        whole = octets[0] if len(octets) == 1 else Cat(octets)
-        bits = shape.BASE.width(name)
-        return whole if bits == len(whole) else whole[low : low + bits]
+        return _field(lambda at: Mux(self.is_ipv6, self._byte(_BTH6 + at), self._byte(_BTH4 + at)), shape.BASE, name)
 
-    def _base_octet(self, at: int) -> Value:
-        return Mux(self.is_ipv6, self._byte(_BTH6 + at), self._byte(_BTH4 + at))
+
+def _field(octet: Callable[[int], Value], layout: Layout, name: str) -> Value:
+    """A field of a header whose octets these are."""
+    first, last, low = layout.octets(name)
+    octets = [octet(at) for at in range(last, first - 1, -1)]
+    whole = octets[0] if len(octets) == 1 else Cat(octets)
+    bits = layout.width(name)
+    return whole if bits == len(whole) else whole[low : low + bits]

@@ -20,6 +20,8 @@ SOURCE = Path(__file__).with_name("fault.c")
 
 _ROOT = Path(__file__).resolve().parents[3]
 _FAULTS = Path(__file__).resolve().parents[1]
+_LAYOUT = _FAULTS.parents[1] / "workloads" / "native" / "wire_layout.h"
+"""which those headers include"""
 _FLAGS = ("-O2", "-g", "-target", "bpf", "-mcpu=v3", "-Wall")
 _SECONDS = 60
 _PACKAGES = "apt-get install clang libbpf-dev linux-libc-dev"
@@ -67,7 +69,7 @@ def _compile(clang: str, source: Path, made: Path) -> None:
 
 def _digest(source: Path) -> str:
     state = hashlib.sha256(repr(_FLAGS).encode())
-    for path in (source, *sorted(_FAULTS.glob("*.h"))):
+    for path in (source, *sorted(_FAULTS.glob("*.h")), _LAYOUT):
         state.update(path.read_bytes())
     return state.hexdigest()[:16]
 

@@ -129,7 +129,7 @@ static void tell_strike(struct state *state, __u32 rule)
     strike->opcode = state->packet.opcode;
     strike->psn = state->packet.psn;
     strike->qpn = state->packet.qpn;
-    strike->version = state->packet.transport_at == 42 ? 4 : 6;
+    strike->version = state->packet.transport_at == BTH_AT ? 4 : 6;
     for (i = 0; i < 4; i++) {
         strike->src[i] = state->packet.src[i];
         strike->dst[i] = state->packet.dst[i];
@@ -158,14 +158,15 @@ static int dice(struct state *state, const struct ina_rule *rule)
 /* As flip_bit of workloads/wire/damage.py, the iCRC left stale. False when the kernel did not let us. */
 static int corrupt(struct state *state, const struct ina_rule *rule)
 {
-    __u32 zero = 0, at = state->packet.transport_at, end = state->packet.end - 4, payload_at, payload_end, byte, number;
+    __u32 zero = 0, at = state->packet.transport_at, end = state->packet.end - ICRC_BYTES;
+    __u32 payload_at, payload_end, byte, number;
     struct settings *known = bpf_map_lookup_elem(&settings, &zero);
     __u8 value, flags;
 
-    if (!known || bpf_skb_load_bytes(state->skb, at + 1, &flags, 1))
+    if (!known || bpf_skb_load_bytes(state->skb, at + BTH_PAD - BTH_AT, &flags, 1))
         return 0;
-    payload_at = at + 12 + known->extension_bytes[state->packet.opcode & 255];
-    payload_end = end - (flags >> 4 & 3);
+    payload_at = at + BTH_BYTES + known->extension_bytes[state->packet.opcode & 255];
+    payload_end = end - (flags >> BTH_PAD_SHIFT & BTH_PAD_MASK);
     number = rule->bit;
     if (number == INA_BIT_BY_HASH)
         number = ina_draw(rule->stream, state->packet.key, state->occurrence, state->copy, INA_BIT) >> 32;
@@ -176,7 +177,7 @@ static int corrupt(struct state *state, const struct ina_rule *rule)
         payload_end = payload_at < end ? payload_at : end;
         number %= (payload_end - at - 1) * 8;
         byte = number / 8;
-        byte = at + (byte < 4 ? byte : byte + 1);
+        byte = at + (byte < BTH_RESV6 - BTH_AT ? byte : byte + 1);
     }
     if (bpf_skb_load_bytes(state->skb, byte, &value, 1))
         return 0;
@@ -191,7 +192,7 @@ static int mark_ce(struct state *state)
     __u16 old, new;
     __u32 codepoint;
 
-    if (bpf_skb_load_bytes(state->skb, INA_ETHERNET, bytes, 2))
+    if (bpf_skb_load_bytes(state->skb, IP_AT, bytes, 2))
         return 0;
     codepoint = bytes[0] >> 4 == 4 ? bytes[1] & 3 : bytes[1] >> 4 & 3;
     if (codepoint != 1 && codepoint != 2)
@@ -199,9 +200,9 @@ static int mark_ce(struct state *state)
     __builtin_memcpy(&old, bytes, 2);
     bytes[1] |= bytes[0] >> 4 == 4 ? 3 : 3 << 4;
     __builtin_memcpy(&new, bytes, 2);
-    bpf_skb_store_bytes(state->skb, INA_ETHERNET, bytes, 2, 0);
+    bpf_skb_store_bytes(state->skb, IP_AT, bytes, 2, 0);
     if (bytes[0] >> 4 == 4)
-        bpf_l3_csum_replace(state->skb, INA_ETHERNET + 10, old, new, 2);
+        bpf_l3_csum_replace(state->skb, IP_CHECKSUM, old, new, 2);
     return 1;
 }
 
