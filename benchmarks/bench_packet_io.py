@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 
 import numpy as np
 
-from switch_nodes.dataplane import DataPlane
+from switch_nodes.dataplane import DataPlane, PlaneControl
 from switch_nodes.dataplane.native_io import NativeIo, native_library
 from switch_nodes.dataplane.packet_io import PacketIo
 from switch_nodes.dataplane.python_io import PythonIo
@@ -91,9 +91,8 @@ def serve(kind: str, control: socket.socket, report: Connection) -> None:
     if kind == "bare":
         return serve_bare(control, report)
     io = open_kind(kind, ["a0", "b0"], control)
-    plane = DataPlane(
-        CopyForwarder(), [], io=io, backpressure=False, on_event=lambda *_: None, on_control=lambda: False
-    )
+    director = PlaneControl(lambda *_: None, on_control=lambda: False)
+    plane = DataPlane(CopyForwarder(), [], director, io=io, backpressure=False)
     report.send(None)
     result = plane.run(time.monotonic_ns())
     report.send((result.cpu_ns, result.frames_in, result.wakeups, result.socket_drops + result.queue_drops))

@@ -3,6 +3,7 @@
 from switch_nodes.dataplane.arrivals import ModelledWire
 from switch_nodes.dataplane.clock import EmulatedClock
 from switch_nodes.dataplane.marking import EgressMarking, ModelledQueue
+from switch_nodes.dataplane.options import PlaneControl, PlaneTiming, PortStages
 from switch_nodes.dataplane.pacing import AHEAD_NS, Pacer, moderation_ns
 from switch_nodes.dataplane.plane import DataPlane, open_io
 from switch_nodes.tap import Tap
@@ -15,6 +16,9 @@ __all__ = [
     "ModelledQueue",
     "ModelledWire",
     "Pacer",
+    "PlaneControl",
+    "PlaneTiming",
+    "PortStages",
     "Tap",
     "moderation_ns",
     "open_io",

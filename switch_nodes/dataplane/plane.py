@@ -10,23 +10,19 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
-from switch_nodes.dataplane.arrivals import ArrivingFrames, ModelledWire
-from switch_nodes.dataplane.clock import EmulatedClock
+from switch_nodes.dataplane.arrivals import ArrivingFrames
 from switch_nodes.dataplane.filtering import PortFilters
 from switch_nodes.dataplane.lag import LagHistogram
-from switch_nodes.dataplane.marking import EgressMarking
 from switch_nodes.dataplane.native_io import NativeIo, native_library
-from switch_nodes.dataplane.pacing import Pacer
+from switch_nodes.dataplane.options import PlaneControl, PlaneTiming, PortStages
 from switch_nodes.dataplane.packet_io import PacketIo, Rows, SendOutcome
 from switch_nodes.dataplane.python_io import PythonIo
 from switch_nodes.dataplane.sockets import open_ports
 from switch_nodes.dataplane.stands import Standstills
 from switch_nodes.dataplane.waits import read_waits
 from switch_nodes.events import PlaneStatistics
-from switch_nodes.filters import FrameFilter
-from switch_nodes.tap import Tap
 from workloads.livelock import TurnWatch
-from workloads.machine import BatchMachine, Event, FrameBatch, Machine
+from workloads.machine import BatchMachine, FrameBatch, Machine
 
 __all__ = ["DataPlane", "open_io"]
 
@@ -60,64 +56,48 @@ def open_io(
 class DataPlane:
     """Runs `machine` with port i on `interfaces[i]`.
 
-    `ingress` and `egress` hold the filters of ports that have any. With `backpressure` (a NIC) the loop takes frames
-    from the Machine only when the socket has room, and drops none here. Without it (a switch port), a full queue drops
-    its tail. `on_control` is called when `control` is readable, and ends the loop by returning False. `rate_bps`, when
-    known, is that of a NIC's link in emulated time and bounds its queue in the kernel (`queue_frames_for`). `spin_ns`:
-    the end of each sleep that is polled instead, in real time, which meets deadlines more closely and costs CPU time.
-    `pacer` holds a NIC to the pace of its link. `moderation_ns`: while traffic is dense, the shortest time from one
-    wake-up to the next, as a NIC moderates its interrupts. Deadlines are met all the same. `marking`: ports that mark
-    by the length of their queues, trim, or know classes. `wires`: of ports whose frames arrive when their last bit
-    does. `io` replaces the sockets (tests). `name`: of the node, for Livelock. Spans and instants are of the emulated
-    time that `clock` keeps, unless they say otherwise.
+    With `backpressure` (a NIC) the loop takes frames from the Machine only when the socket has room, and drops none
+    here. Without it (a switch port), a full queue drops its tail. `io` replaces the sockets (tests). `name`: of the
+    node, for Livelock.
 
-    `check_event` raises for an event that the Machine may not report. The sockets are open and receiving once this is
-    made. Raises HostCapabilityError without the right to open them, OSError when an interface does not exist here.
+    The sockets are open and receiving once this is made. Raises HostCapabilityError without the right to open them,
+    OSError when an interface does not exist here.
     """
 
     def __init__(
         self,
         machine: Machine,
         interfaces: Sequence[str],
+        director: PlaneControl,
         *,
-        ingress: Mapping[int, FrameFilter] | None = None,
-        egress: Mapping[int, FrameFilter] | None = None,
-        tap: Tap | None = None,
         backpressure: bool,
-        on_event: Callable[[int, Event], None],
-        check_event: Callable[[Event], None] = lambda event: None,
-        control: socket.socket | None = None,
-        on_control: Callable[[], bool] | None = None,
-        rate_bps: int | None = None,
-        spin_ns: int = 0,
-        pacer: Pacer | None = None,
-        moderation_ns: int = 0,
-        marking: EgressMarking | None = None,
-        wires: Mapping[int, ModelledWire] | None = None,
+        stages: PortStages | None = None,
+        timing: PlaneTiming | None = None,
         io: PacketIo | None = None,
-        clock: EmulatedClock | None = None,
         name: str = "here",
     ) -> None:
+        stages, timing = stages or PortStages(), timing or PlaneTiming()
         self._machine = machine
         self._fast = machine if isinstance(machine, BatchMachine) else None
-        self._tap, self._on_event, self._on_control = tap, on_event, on_control
-        self._clock = clock or EmulatedClock()
-        self._check_event = check_event
-        self._backpressure, self._pacer, self._moderation_ns = backpressure, pacer, moderation_ns
-        self._marking, self._arriving = marking, ArrivingFrames(wires or {})
+        self._tap, self._on_event, self._on_control = stages.tap, director.on_event, director.on_control
+        self._clock = timing.clock
+        self._check_event = director.check_event
+        self._backpressure, self._pacer, self._moderation_ns = backpressure, timing.pacer, timing.moderation_ns
+        self._marking, self._arriving = stages.marking, ArrivingFrames(stages.wires)
         self._typical_bytes = _FIRST_GUESS_BYTES
         self._go_on_at: int | None = None  # when the pace lets more out, if there may be more
+        control = director.control
         self._io = io or open_io(
-            interfaces, backpressure=backpressure, control=control, rate_bps=rate_bps, spin_ns=spin_ns
+            interfaces, backpressure=backpressure, control=control, rate_bps=timing.rate_bps, spin_ns=timing.spin_ns
         )
-        self._ingress = PortFilters(ingress or {}, outgoing=False, tap=tap)
-        self._egress = PortFilters(egress or {}, outgoing=True, tap=tap)
+        self._ingress = PortFilters(stages.ingress, outgoing=False, tap=stages.tap)
+        self._egress = PortFilters(stages.egress, outgoing=True, tap=stages.tap)
         self._received, self._sent, self._late = (self._new_rows() for _ in range(3))
         self._misfits = 0
         self._stands = Standstills(None if control is None else self._clock.emulated(_TICK_NS))
         self._arrived_late = FrameBatch.of(_ROWS, self._io.stride)
         self._sent_lengths = self._sent.batch.lengths.data
-        self._filtered = bool(ingress or egress)  # without filters nothing is ever delayed
+        self._filtered = bool(stages.ingress or stages.egress)  # without filters nothing is ever delayed
         self._waiting: tuple[Rows, int] | None = None  # what backpressure has kept here: rows, how many of them
         self._wakeups = self._batches = self._largest = self._handled = 0
         self._lag, self._turns = LagHistogram(), TurnWatch(name, is_host=backpressure)

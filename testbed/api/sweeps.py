@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from testbed.api.contained import contained
 from testbed.api.frames import make_frame
@@ -27,7 +27,23 @@ from workloads.trusted import write_file, write_named
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SweepResult", "sweep"]
+__all__ = ["SweepChoice", "SweepResult", "sweep"]
+
+
+class SweepChoice(TypedDict, total=False):
+    """What a sweep varies, and its figures: arguments of `sweep` by name, all of them optional."""
+
+    axes: Mapping[str, Any] | None
+    """key -> list or range of its values"""
+    protocols: Sequence[str]
+    variants: Mapping[str, Mapping[str, Any]] | None
+    """label -> keys"""
+    seeds: int | Sequence[int] | None
+    """so many, or these"""
+    worlds: str | Sequence[str]
+    set: Changes | None
+    """keys that all runs have"""
+    figures: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -91,35 +107,33 @@ class SweepResult:
 def sweep(
     scenarios: str | Path | Sequence[str | Path],
     *,
-    axes: Mapping[str, Any] | None = None,
-    protocols: Sequence[str] = (),
-    variants: Mapping[str, Mapping[str, Any]] | None = None,
-    seeds: int | Sequence[int] | None = None,
-    worlds: str | Sequence[str] = (),
-    set: Changes | None = None,
-    figures: Sequence[str] = (),
     jobs: int | None = None,
     scheduler: str | None = None,
     out: str | Path | None = None,
     on_progress: Callable[[int, int, int], None] | None = None,
+    **varied: Unpack[SweepChoice],
 ) -> SweepResult:
-    """Run scenarios at each combination of the values of `axes` (key -> list or range), `protocols` or `variants`
-    (label -> keys), `seeds` (so many, or these) and `worlds`. `scenarios`: names or files; or one sweep, by name or
-    file, with the other arguments as changes to it.
+    """Run scenarios at each combination of the values that `varied` has (`SweepChoice`). `scenarios`: names or files;
+    or one sweep, by name or file, with the other arguments as changes to it.
 
     Runs are made in `jobs` processes (default: one per processor) or by the workers of the Dask scheduler at the
     address `scheduler`. They are kept in `out` (default: `runs/sweeps/NAME`): what is there is not run again.
     `on_progress(done, all, reused)` is called from this thread.
 
     Raises ScenarioError and HostCapabilityError. A run that fails or cannot be made is a row of the result, and stops
-    no other."""
+    no other. Raises TypeError for an argument that there is not."""
+    unknown = varied.keys() - SweepChoice.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"sweep() has no argument {', '.join(sorted(unknown))}")
+    axes, protocols, variants = varied.get("axes"), varied.get("protocols", ()), varied.get("variants")
+    seeds, worlds = varied.get("seeds"), varied.get("worlds", ())
     targets = [str(scenarios)] if isinstance(scenarios, str | Path) else [str(each) for each in scenarios]
-    chosen = seeds if seeds is None or isinstance(seeds, int) else tuple(seeds)
     words = SweepWords(
-        list((axes or {}).items()), list(protocols), chosen, [worlds] if isinstance(worlds, str) else list(worlds),
-        as_overrides(set), list(figures), variants or {},
+        list((axes or {}).items()), list(protocols), seeds if seeds is None or isinstance(seeds, int) else tuple(seeds),
+        [worlds] if isinstance(worlds, str) else list(worlds),
+        as_overrides(varied.get("set")), list(varied.get("figures", ())), variants or {},
     )  # fmt: skip
-    named = [json.dumps(value, default=str) for value in (axes, protocols, variants, set)]
+    named = [json.dumps(value, default=str) for value in (axes, protocols, variants, varied.get("set"))]
     if named_code(named):  # what the user's code does when it is loaded, it does there first
         contained(lambda hear: bool(load_sweep(targets, words)), None, named)
     asked = load_sweep(targets, words)

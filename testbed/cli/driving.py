@@ -61,6 +61,7 @@ def drive(
     """
     from switch_nodes.dataplane import DataPlane
     from switch_nodes.dataplane.clock import EmulatedClock
+    from switch_nodes.dataplane.options import PlaneControl, PlaneTiming, PortStages
 
     clock = EmulatedClock(dilation)
     origin = time.monotonic_ns()
@@ -81,13 +82,17 @@ def drive(
                     tell(now, event)
             return until(now) or (orders.barrier and _abandoned())
 
-        more: dict[str, Any] = {"tap": tap} if tap is not None else {}
-        if dilation != 1:
-            more["clock"] = clock
-        if control is not None:
-            more["control"], more["on_control"] = control(lambda: clock.since(origin))
+        by = (None, None) if control is None else control(lambda: clock.since(origin))
+        director = PlaneControl(tell, control=by[0], on_control=by[1])
         try:
-            plane = DataPlane(machine, interfaces, backpressure=backpressure, on_event=tell, **more)
+            plane = DataPlane(
+                machine,
+                interfaces,
+                director,
+                backpressure=backpressure,
+                stages=PortStages(tap=tap),
+                timing=PlaneTiming(clock),
+            )
         except OSError as error:
             raise HostCapabilityError(
                 f"one of the interfaces {', '.join(interfaces)} in this network namespace ({error.strerror or error})",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.dataplane import DataPlane
+from switch_nodes.dataplane import DataPlane, PlaneControl, PortStages
 from switch_nodes.program import SwitchProgram
 from switch_nodes.registry import create_program
 from testbed.captures.capture import PcapngTap
@@ -136,8 +136,8 @@ class _Serving:
         make: Callable[[SwitchConfig], SwitchProgram] = CONTROLS[case.control] if case.control else create_program
         self._program = make(config)
         self._plane = DataPlane(
-            self._program, [], ingress=ingress, egress=egress, tap=self._tap, backpressure=True, on_event=self._tell,
-            io=WireIo(ports),
+            self._program, [], PlaneControl(self._tell), backpressure=True,
+            stages=PortStages(ingress or {}, egress or {}, self._tap), io=WireIo(ports),
         )  # fmt: skip
 
     def run(self, request: CaseRequest, limit_s: float) -> CaseResult:

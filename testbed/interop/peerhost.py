@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from switch_nodes.dataplane import DataPlane
+from switch_nodes.dataplane import DataPlane, PlaneControl, PortStages
 from testbed.captures.capture import PcapngTap
 from testbed.faults.connections import Connection
 from testbed.faults.link_filter import LinkFilter
@@ -160,9 +160,9 @@ def run_peer_case(guest: BootedGuest, number: int, case: PeerCase, seed: int, fo
     tap = PcapngTap(capture, [LINK])
     guest.wires.drain()
     ingress, egress = case_filters(case, seed, true)
+    director = PlaneControl(lambda now, event: records.append(make_record(now, SOFT, event)))
     plane = DataPlane(
-        ArpAnswering(machine, _MAC, _IP), [], ingress=ingress, egress=egress, tap=tap, backpressure=True,
-        on_event=lambda now, event: records.append(make_record(now, SOFT, event)),
+        ArpAnswering(machine, _MAC, _IP), [], director, backpressure=True, stages=PortStages(ingress, egress, tap),
         io=WireIo(guest.wires.ports[:1]),
     )  # fmt: skip
     origin = time.monotonic_ns()

@@ -146,7 +146,7 @@ def _port(end: socket.socket) -> PortSocket:
 
 def _live(config: WorkerConfig, port: PortSocket, control: socket.socket, path: Path, origin_ns: int) -> None:
     """Run the worker until the other end of `control` is closed."""
-    from switch_nodes.dataplane import DataPlane
+    from switch_nodes.dataplane import DataPlane, PlaneControl
     from testbed.interop.wires import WireIo
     from workloads.gradients import create_source
     from workloads.worker import WorkerMachine
@@ -165,9 +165,8 @@ def _live(config: WorkerConfig, port: PortSocket, control: socket.socket, path: 
                 path.with_suffix(".done").touch()
 
         io = WireIo([port], control=control)
-        DataPlane(machine, [], backpressure=True, on_event=tell, control=control, on_control=lambda: False, io=io).run(
-            origin_ns
-        )
+        director = PlaneControl(tell, control=control, on_control=lambda: False)
+        DataPlane(machine, [], director, backpressure=True, io=io).run(origin_ns)
         now = time.monotonic_ns() - origin_ns
         worker.finish(now)
         while (event := worker.next_event()) is not None:

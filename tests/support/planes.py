@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from switch_nodes.dataplane import DataPlane, EmulatedClock
-from switch_nodes.dataplane.packet_io import IoCounters, Rows, SendOutcome
+from switch_nodes.dataplane import DataPlane, EmulatedClock, PlaneControl, PlaneTiming, PortStages
+from switch_nodes.dataplane.packet_io import IoCounters, PacketIo, Rows, SendOutcome
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import Delivery
 from tests.support.machines import Forwarder, Rang
-from workloads.machine import Buffer, Event, FrameBatch
+from workloads.machine import Buffer, Event, FrameBatch, Machine
 
-__all__ = ["FakeIo", "ListTap", "RuleFilter", "clock_of", "frame", "run"]
+__all__ = ["FakeIo", "ListTap", "RuleFilter", "clock_of", "frame", "plane_of", "run"]
 
 
 class FakeIo:
@@ -163,9 +164,25 @@ def clock_of(io: FakeIo, dilation: int = 1) -> EmulatedClock:
     return EmulatedClock(dilation, read=io.clock, sleep=sleep)
 
 
+def plane_of(
+    machine: Machine, interfaces: Sequence[str] = (), *, io: PacketIo | None = None, **options: Any
+) -> DataPlane:
+    """A plane from flat options: each goes to the group that has it."""
+    groups = {
+        group: group(**{name: options.pop(name) for name in _names(group) & options.keys()})
+        for group in (PlaneControl, PortStages, PlaneTiming)
+    }
+    control, stages, timing = groups.values()
+    return DataPlane(machine, interfaces, control, stages=stages, timing=timing, io=io, **options)
+
+
+def _names(group: type) -> set[str]:
+    return {each.name for each in fields(group)}
+
+
 def run(io: FakeIo, machine: Forwarder, **options: Any) -> tuple[PlaneStatistics, list[tuple[int, Event]]]:
     """Until nothing can happen any more."""
     events: list[tuple[int, Event]] = []
     chosen: dict[str, Any] = {"backpressure": False, "on_control": lambda: False, "clock": clock_of(io)} | options
-    plane = DataPlane(machine, [], on_event=lambda now, event: events.append((now, event)), io=io, **chosen)
+    plane = plane_of(machine, on_event=lambda now, event: events.append((now, event)), io=io, **chosen)
     return plane.run(0), events

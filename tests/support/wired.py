@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from switch_nodes.dataplane import DataPlane
 from switch_nodes.dataplane.packet_io import PacketIo
 from switch_nodes.dataplane.sockets import open_port
 from switch_nodes.events import PlaneStatistics
 from tests.support.machines import Forwarder
+from tests.support.planes import plane_of
 
 Opener = Callable[..., PacketIo]
 Pair = tuple[socket.socket, socket.socket]
@@ -51,7 +51,7 @@ class Running:
     """A plane in a thread, until the block ends."""
 
     def __init__(self, machine: Forwarder, io: PacketIo, stop: socket.socket, **options: Any) -> None:
-        self.plane = DataPlane(
+        self.plane = plane_of(
             machine,
             [],
             io=io,

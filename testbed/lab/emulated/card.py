@@ -14,8 +14,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from switch_nodes.dataplane import DataPlane, open_io
-from switch_nodes.dataplane.clock import EmulatedClock
+from switch_nodes.dataplane import DataPlane, EmulatedClock, PlaneControl, PlaneTiming, PortStages, open_io
 from switch_nodes.dataplane.native_io import native_library
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.forwarding.frame_queue import switch_library
@@ -143,8 +142,8 @@ def main(argv: list[str]) -> int:
     while not stopped:
         turns.clear()
         plane = DataPlane(
-            card, ports, ingress=runs.ingress, egress=runs.egress, io=io, backpressure=False, on_event=tell,
-            control=listening, on_control=registers.serve, tap=trace, clock=EmulatedClock(runs.dilation),
+            card, ports, PlaneControl(tell, control=listening, on_control=registers.serve), backpressure=False, io=io,
+            stages=PortStages(runs.ingress, runs.egress, trace), timing=PlaneTiming(EmulatedClock(runs.dilation)),
         )  # fmt: skip
         plane.run(time.monotonic_ns(), until=lambda: bool(stopped or turns))
         trace.flush()

@@ -97,7 +97,7 @@ def build_node(task: NodeTask, channel: NodeChannel) -> NodeLoop:
 
 
 def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
-    from switch_nodes.dataplane import DataPlane, Pacer, moderation_ns
+    from switch_nodes.dataplane import DataPlane, Pacer, PlaneControl, PlaneTiming, PortStages, moderation_ns
     from testbed.worlds.emulated.marking import make_wires
     from workloads.background import with_flows
     from workloads.hosts import create_host
@@ -118,15 +118,15 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
     plane = DataPlane(
         machine,
         task.interfaces,
+        PlaneControl(channel.on_event, control=channel.socket, on_control=channel.on_control),
         backpressure=True,
-        on_event=channel.on_event,
-        control=channel.socket,
-        on_control=channel.on_control,
-        rate_bps=fastest_bps,
-        pacer=Pacer(shape.emulated_bps, shape.burst_bytes, ahead_ns),
-        moderation_ns=moderation_ns(ahead_ns),
-        wires=make_wires(task.plan.scenario, task.node.name) if exact else None,
-        clock=clock,
+        stages=PortStages(wires=make_wires(task.plan.scenario, task.node.name) if exact else {}),
+        timing=PlaneTiming(
+            clock,
+            fastest_bps,
+            pacer=Pacer(shape.emulated_bps, shape.burst_bytes, ahead_ns),
+            moderation_ns=moderation_ns(ahead_ns),
+        ),
         name=task.node.name,
     )
     return _Loop(machine, plane, None, clock, own=collective)
@@ -159,7 +159,7 @@ def _switch_moderation_ns(shape: KernelShape) -> int:
 
 
 def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
-    from switch_nodes.dataplane import DataPlane
+    from switch_nodes.dataplane import DataPlane, PlaneControl, PlaneTiming, PortStages
     from switch_nodes.own_program import check_told
     from switch_nodes.registry import create_program
     from testbed.captures.capture import PcapngTap
@@ -181,18 +181,10 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
     plane = DataPlane(
         machine,
         task.interfaces,
-        ingress=ingress,
-        egress=egress,
-        tap=tap,
+        PlaneControl(channel.on_event, check_event, channel.socket, channel.on_control),
         backpressure=False,
-        on_event=channel.on_event,
-        check_event=check_event,
-        control=channel.socket,
-        on_control=channel.on_control,
-        moderation_ns=0 if exact else min(_switch_moderation_ns(shape) for shape in shapes),
-        wires=make_wires(scenario, name) if exact else None,
-        marking=marking,
-        clock=clock,
+        stages=PortStages(ingress, egress, tap, marking, make_wires(scenario, name) if exact else {}),
+        timing=PlaneTiming(clock, moderation_ns=0 if exact else min(_switch_moderation_ns(shape) for shape in shapes)),
         name=task.node.name,
     )
     return _Loop(machine, plane, tap, clock, check_event)

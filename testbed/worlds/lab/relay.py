@@ -130,7 +130,7 @@ def relay_builder(tunnel: Tunnel, namespace: Path | None) -> NodeBuilder:
 
 
 def _build_relay(task: NodeTask, channel: NodeChannel, tunnel: _Tunnel) -> NodeLoop:
-    from switch_nodes.dataplane import DataPlane
+    from switch_nodes.dataplane import DataPlane, PlaneControl, PortStages
     from testbed.captures.capture import PcapngTap
     from testbed.plan.filters import make_filters
 
@@ -150,12 +150,8 @@ def _build_relay(task: NodeTask, channel: NodeChannel, tunnel: _Tunnel) -> NodeL
     plane = DataPlane(
         relay,
         task.interfaces,
-        ingress=ingress,
-        egress=egress,
-        tap=tap,
+        PlaneControl(channel.on_event, control=both, on_control=on_control),
         backpressure=False,
-        on_event=channel.on_event,
-        control=both,
-        on_control=on_control,
+        stages=PortStages(ingress, egress, tap),
     )
     return _Loop(relay, plane, tap)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from switch_nodes.dataplane import DataPlane, EmulatedClock, ModelledWire
+from switch_nodes.dataplane import EmulatedClock, ModelledWire
 from tests.support.machines import Forwarder
-from tests.support.planes import FakeIo
+from tests.support.planes import FakeIo, plane_of
 
 RATE_BPS, US = 100_000_000, 1_000
 SIZE = 1_250
@@ -56,7 +56,7 @@ def test_frames_keep_their_order_and_none_is_faster_than_its_link(sent: list[tup
 def test_the_machine_gets_a_frame_when_it_has_arrived() -> None:
     frame = bytes(SIZE)
     io = FakeIo([(0, 0, frame), (0, 0, frame), (10 * US, 1, frame)])
-    plane = DataPlane(
+    plane = plane_of(
         Forwarder({0: (2,), 1: (3,)}), [], backpressure=False, on_event=lambda *_: None, on_control=lambda: False,
         io=io,
         clock=EmulatedClock(read=io.clock), wires={0: ModelledWire([(0, RATE_BPS)], paced=False)},

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from switch_nodes.dataplane import DataPlane
 from switch_nodes.dataplane.packet_io import SendOutcome
 from switch_nodes.events import PlaneStatistics
 from switch_nodes.filters import Delivery
 from tests.support.machines import BatchForwarder, Forwarder, Rang
-from tests.support.planes import FakeIo, ListTap, RuleFilter, clock_of, frame, run
+from tests.support.planes import FakeIo, ListTap, RuleFilter, clock_of, frame, plane_of, run
 from workloads import livelock
 from workloads.livelock import Livelock
 
@@ -210,14 +209,14 @@ def test_frames_made_by_the_control_handler_leave_before_the_end() -> None:
 
 def test_until_ends_the_loop() -> None:
     io = FakeIo()
-    plane = DataPlane(Forwarder({}), [], backpressure=False, on_event=lambda *_: None, io=io, clock=clock_of(io))
+    plane = plane_of(Forwarder({}), [], backpressure=False, on_event=lambda *_: None, io=io, clock=clock_of(io))
     statistics = plane.run(0, until=lambda: io.now >= 130_000_000)
     assert (statistics.wall_ns, statistics.wakeups) == (150_000_000, 4)
 
 
 def test_times_count_from_the_origin() -> None:
     io, machine = FakeIo([(1500, 0, frame(1))]), Forwarder({})
-    plane = DataPlane(
+    plane = plane_of(
         machine, [], backpressure=False, on_event=lambda *_: None, on_control=lambda: False, io=io, clock=clock_of(io)
     )
     plane.run(1000)

@@ -7,11 +7,10 @@ import time
 
 import pytest
 
-from switch_nodes.dataplane import DataPlane
 from switch_nodes.filters import Delivery
 from tests.support.machines import BatchForwarder, Forwarder
 from tests.support.namespace import Namespace
-from tests.support.planes import ListTap, RuleFilter
+from tests.support.planes import ListTap, RuleFilter, plane_of
 from tests.support.wired import TIMEOUT_S, Opener, Pair, Running, frame, number_of, raw, take
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs uid 0")
@@ -126,7 +125,7 @@ def test_an_idle_plane_sleeps(space: Namespace, opener: Opener, control: Pair) -
 def test_a_peer_that_goes_away_ends_the_loop(space: Namespace, opener: Opener, control: Pair) -> None:
     space.veth("a0", "a1")
     io = opener(["a0"], backpressure=False, control=control[1])
-    plane = DataPlane(
+    plane = plane_of(
         Forwarder({}),
         [],
         io=io,

@@ -110,3 +110,8 @@ def test_a_sweep_of_models_is_not_one_of_scenarios() -> None:
         tb.ScenarioError, match="is a sweep of models, not of scenarios; allowed: `tb sweep` computes it"
     ):
         tb.sweep("netreduce-scale")
+
+
+def test_an_argument_that_there_is_not_is_named() -> None:
+    with pytest.raises(TypeError, match=r"sweep\(\) has no argument axis"):
+        tb.sweep("rack", axis={"topology.hosts": [2, 3]})  # type: ignore[call-arg]

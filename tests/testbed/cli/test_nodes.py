@@ -53,12 +53,12 @@ class _Plane:
     wake = staticmethod(lambda machine, round_number: None)
     rounds = 0
 
-    def __init__(self, machine, interfaces, *, backpressure, on_event, clock=None):
+    def __init__(self, machine, interfaces, director, *, backpressure, stages, timing):
         if "gone" in interfaces:
             raise OSError(19, "No such device")
-        self.machine, self.on_event = machine, on_event
+        self.machine, self.on_event = machine, director.on_event
         type(self).made = (tuple(interfaces), backpressure)
-        type(self).dilation = None if clock is None else clock.dilation
+        type(self).dilation = timing.clock.dilation
 
     def run(self, origin_ns, *, until):
         for number in range(1000):

@@ -7,10 +7,10 @@ import socket
 import pytest
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.dataplane import DataPlane
 from switch_nodes.dataplane.packet_io import SendOutcome
 from switch_nodes.registry import create_program
 from testbed.interop.wires import WireIo, Wires
+from tests.support.planes import plane_of
 from workloads.machine import FrameBatch
 
 FRAMES = [bytes((2, 0, 0, 0, 0, n, 2, 0, 0, 0, 0, 9, 8, 0)) + bytes(50 + 900 * n) for n in range(4)]
@@ -117,7 +117,7 @@ def test_only_the_guest_can_send_to_a_port(link, tmp_path):
 
 def test_a_switch_serves_wires(link):
     wires, guest = link
-    plane = DataPlane(
+    plane = plane_of(
         create_program(SwitchConfig("s1", "forward", 2)),
         [],
         backpressure=True,
