@@ -1,4 +1,4 @@
-"""What a data plane is told besides its Machine and its interfaces, in three groups."""
+"""Options of a data plane, in three groups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["PlaneControl", "PlaneTiming", "PortStages"]
 
 @dataclass(frozen=True, slots=True)
 class PlaneControl:
-    """To whom the loop reports, and who ends it."""
+    """Receiver of the events, and what ends the loop."""
 
     on_event: Callable[[int, Event], None]
     """called with the emulated time and the event"""

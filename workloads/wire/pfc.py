@@ -71,7 +71,7 @@ def is_mac_control(frame: Buffer) -> bool:
 def decode_pfc(frame: Buffer) -> dict[int, int] | None:
     """Pause time in quanta by enabled class; None for a frame that is not a whole PFC frame. The upper half of the
     vector of classes is ignored."""
-    if len(frame) < _CODEC.size:
+    if len(frame) < PFC.size:
         return None
     destination, _, kind, opcode, enabled, *times = _CODEC.unpack_from(frame)
     if destination != _DESTINATION or kind != _TYPE or opcode != _OPCODE:
