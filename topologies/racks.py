@@ -8,11 +8,11 @@ from itertools import pairwise
 
 from topologies.graph import Node, Role, Topology
 
-__all__ = ["Rack", "Racks", "racks_of"]
+__all__ = ["LeafRack", "Racks", "racks_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rack:
+class LeafRack:
     leaf: Node
     hosts: tuple[Node, ...]
     """hosts in rank order"""
@@ -26,7 +26,7 @@ class Rack:
 
 @dataclass(frozen=True, slots=True)
 class Racks:
-    racks: tuple[Rack, ...]
+    racks: tuple[LeafRack, ...]
     """racks in rank order, at least two"""
     spines: tuple[Node, ...]
 
@@ -65,14 +65,14 @@ def racks_of(topology: Topology, ranks: Sequence[Node]) -> Racks:
     )
 
 
-def _rack(topology: Topology, leaf: str, hosts: tuple[Node, ...], spines: tuple[Node, ...]) -> Rack:
+def _rack(topology: Topology, leaf: str, hosts: tuple[Node, ...], spines: tuple[Node, ...]) -> LeafRack:
     ports: dict[str, int] = {}
     for port, neighbour in _neighbours(topology, leaf):
         ports.setdefault(neighbour, port)
     for spine in spines:
         if spine.name not in ports:
             raise ValueError(f"{leaf} is not linked to {spine.name}")
-    return Rack(
+    return LeafRack(
         topology.node(leaf),
         hosts,
         tuple(ports[host.name] for host in hosts),

@@ -16,7 +16,7 @@ from switch_nodes.fpga.regmap import (
     OPS,
     REGISTERS,
     RELEASES,
-    Role,
+    RingRole,
 )
 from switch_nodes.netreduce.ring_checks import check_ring
 from workloads.collectives.ina_header import MAX_MEMBERS
@@ -96,14 +96,14 @@ def _write_ring(writer: _Writer, prefix: str, ring: RingConfig) -> None:
     }  # fmt: skip
     links, successors = ring.links, [b""] * len(ring.members)
     if isinstance(links, LeafLinks):
-        values |= {"ROLE": Role.LEAF, "GROUP": links.group, "UPLINKS": len(links.uplinks)}
+        values |= {"ROLE": RingRole.LEAF, "GROUP": links.group, "UPLINKS": len(links.uplinks)}
         values["PREDECESSOR_RANK"] = links.predecessor.rank
         writer.put_ip(f"{prefix}PREDECESSOR_IP", links.predecessor.ip)
         writer.put_ip(f"{prefix}SUCCESSOR_IP", links.successor_ip)
         for index, port in enumerate(links.uplinks):
             writer.put(f"{prefix}UPLINK_PORT", port, index)
     elif isinstance(links, SpineLinks):
-        values |= {"ROLE": Role.SPINE, "GROUP": links.group, "SPINE_NUMBER": links.number, "SPINES": links.spines}
+        values |= {"ROLE": RingRole.SPINE, "GROUP": links.group, "SPINE_NUMBER": links.number, "SPINES": links.spines}
         successors = list(links.successor_ips)
     for name, value in values.items():
         writer.put(prefix + name, int(value))
@@ -193,7 +193,7 @@ def config_of(words: Mapping[int, int], ports: int) -> SwitchConfig:
 
 def _read_ring(read: _Reader, prefix: str, ports: int) -> RingConfig:
     family = read.choice(f"{prefix}FAMILY", (4, 6))
-    role = Role(read.number(f"{prefix}ROLE", 0, max(Role)))
+    role = RingRole(read.number(f"{prefix}ROLE", 0, max(RingRole)))
     count = read.number(f"{prefix}MEMBERS", 1, MAX_MEMBERS)
     members, successors = [], []
     for number in range(count):
@@ -203,7 +203,7 @@ def _read_ring(read: _Reader, prefix: str, ports: int) -> RingConfig:
         members.append(RingMember(rank, read.ip(f"{member}IP", family), port))
         successors.append(read.ip(f"{member}SUCCESSOR_IP", family))
     links: LeafLinks | SpineLinks | None = None
-    if role is Role.LEAF:
+    if role is RingRole.LEAF:
         uplinks = tuple(
             read.number(f"{prefix}UPLINK_PORT", 0, ports - 1, index)
             for index in range(read.number(f"{prefix}UPLINKS", 1, MAX_PORTS))
@@ -212,7 +212,7 @@ def _read_ring(read: _Reader, prefix: str, ports: int) -> RingConfig:
         before = RingMember(rank, read.ip(f"{prefix}PREDECESSOR_IP", family), -1)
         behind = read.ip(f"{prefix}SUCCESSOR_IP", family)
         links = LeafLinks(read.number(f"{prefix}GROUP", 2, MAX_MEMBERS), uplinks, before, behind)
-    elif role is Role.SPINE:
+    elif role is RingRole.SPINE:
         group = read.number(f"{prefix}GROUP", 2, MAX_MEMBERS)
         spines = read.number(f"{prefix}SPINES", 1, _MASK)
         links = SpineLinks(group, tuple(successors), read.number(f"{prefix}SPINE_NUMBER", 0, spines - 1), spines)

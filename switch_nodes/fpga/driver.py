@@ -27,7 +27,7 @@ from switch_nodes.fpga.regmap import (
     Failure,
     Feature,
     LoadState,
-    Role,
+    RingRole,
     Status,
     table_stride,
 )
@@ -344,7 +344,7 @@ class CardDriver:
         for number in range(min(rings, self.words.word("MAX_RINGS"))):
             begin = REGISTERS[f"RING{number}_ID"].address
             take(begin, (REGISTERS[f"RING{number}_SUCCESSOR_IP"].end - begin) // 4)
-            if words[REGISTERS[f"RING{number}_ROLE"].address] == Role.LEAF:
+            if words[REGISTERS[f"RING{number}_ROLE"].address] == RingRole.LEAF:
                 uplinks = words[REGISTERS[f"RING{number}_UPLINKS"].address]
                 take(REGISTERS[f"RING{number}_UPLINK_PORT"].address, min(max(uplinks, 1), 64))
             members = words[REGISTERS[f"RING{number}_MEMBERS"].address]

@@ -35,7 +35,7 @@ __all__ = [
     "Failure",
     "Feature",
     "LoadState",
-    "Role",
+    "RingRole",
     "Status",
     "table_stride",
 ]
@@ -130,7 +130,7 @@ class Feature(IntFlag):
     IPV6 = 4
 
 
-class Role(IntEnum):
+class RingRole(IntEnum):
     RACK = 0
     LEAF = 1
     SPINE = 2
@@ -258,7 +258,7 @@ RING_FIELDS = (
     Register("GENERATION", 0x8018, _B, "means nothing to a packet; another value installs the ring again"),
     Register("FAMILY", 0x801C, _B, "of all addresses: 4, 6"),
     Register("MEMBERS", 0x8020, _B, "members in use"),
-    Register("ROLE", 0x8024, _B, _codes(Role)),
+    Register("ROLE", 0x8024, _B, _codes(RingRole)),
     Register("GROUP", 0x8028, _B, "leaf, spine: hosts of the whole ring; rack: 0"),
     Register("SPINE_NUMBER", 0x802C, _B, "spine: its number"),
     Register("SPINES", 0x8030, _B, "spine: how many there are"),

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from switch_nodes.netreduce.connections import ConnectionTable
+from switch_nodes.netreduce.connections import RingConnections
 from switch_nodes.netreduce.frames import FrameReader
 from switch_nodes.netreduce.ring import Ring
 from workloads.machine import Buffer
@@ -33,7 +33,7 @@ class MappedAnswer(NamedTuple):
 class AnswerMaps:
     """Looks into the connection tables of the installed rings."""
 
-    def __init__(self, reader: FrameReader, tables: Mapping[int, ConnectionTable]) -> None:
+    def __init__(self, reader: FrameReader, tables: Mapping[int, RingConnections]) -> None:
         self._reader, self._tables = reader, tables
 
     def read(self, frame: Buffer) -> MappedAnswer | None:
@@ -60,7 +60,7 @@ class AnswerMaps:
         return None
 
 
-def _order_of(ring: Ring, table: ConnectionTable, rank: int, psn: int) -> int:
+def _order_of(ring: Ring, table: RingConnections, rank: int, psn: int) -> int:
     """When that packet was sent on last; -1, which is before all others, when it is not known."""
     found = None if psn == NO_PSN else table.match(rank, psn)
     slot = -1 if found is None else ring.slot_of(found[0], found[1])

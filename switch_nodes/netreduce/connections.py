@@ -10,14 +10,14 @@ from __future__ import annotations
 from switch_nodes.netreduce.ring import Ring
 from workloads.rc.transport import RELIABLE
 
-__all__ = ["ConnectionTable"]
+__all__ = ["RingConnections"]
 
 _after, _distance = RELIABLE.after, RELIABLE.distance
 
 _NONE = -1
 
 
-class ConnectionTable:
+class RingConnections:
     """Works on the connection arrays of a `Ring`; connection k carries the packets of rank k."""
 
     def __init__(self, ring: Ring) -> None:

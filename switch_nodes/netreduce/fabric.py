@@ -12,7 +12,7 @@ import struct
 import zlib
 
 from switch_nodes.config import LeafLinks, RingConfig, SpineLinks, SwitchConfig
-from switch_nodes.netreduce.connections import ConnectionTable
+from switch_nodes.netreduce.connections import RingConnections
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.rows import rows_of
 from switch_nodes.netreduce.tables import LEAF_SLOT_TABLE, RingSlotEvent, RingSlotState
@@ -171,7 +171,7 @@ class SpineRing(Ring):
         return missing | missing >> 1 | (missing & 1) << (self.size - 1)
 
 
-class FabricTable(ConnectionTable):
+class FabricTable(RingConnections):
     """Where messages of one connection come by several ways, the newest known one says little about what follows it.
     All connections carry messages of the same lengths (rule I), so that one connection can be compared with another."""
 

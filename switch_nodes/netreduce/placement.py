@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from switch_nodes.netreduce.connections import ConnectionTable
+from switch_nodes.netreduce.connections import RingConnections
 from switch_nodes.netreduce.frames import DataPacket, Edge
 from switch_nodes.netreduce.tables import ConnectionEvent, ConnectionState
 from workloads.collectives.ina_header import InaHeader
@@ -33,7 +33,7 @@ class PacketPlace(NamedTuple):
 class Placement:
     """Knows the connection tables of all rings, and which connections on their edges are not theirs."""
 
-    def __init__(self, tables: Mapping[int, ConnectionTable]) -> None:
+    def __init__(self, tables: Mapping[int, RingConnections]) -> None:
         self.tables = tables
         self._plain: dict[tuple[bytes, bytes, int], None] = {}
 

@@ -24,7 +24,7 @@ from switch_nodes.events import (
 )
 from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.netreduce.answers import AnswerMaps
-from switch_nodes.netreduce.connections import ConnectionTable
+from switch_nodes.netreduce.connections import RingConnections
 from switch_nodes.netreduce.contribution import Contribution
 from switch_nodes.netreduce.fabric import FabricTable, LeafRing, SpineRing
 from switch_nodes.netreduce.frames import DataPacket, Edge, FrameReader, elements_at, elements_fit
@@ -65,7 +65,7 @@ class NetReduceProgram(ForwardProgram):
     ring_class = Ring
     leaf_ring_class = LeafRing
     spine_ring_class = SpineRing
-    table_class = ConnectionTable
+    table_class = RingConnections
     fabric_table_class = FabricTable
     maps_class = AnswerMaps
     counter_names = (*ForwardProgram.counter_names, *_COUNTERS, *dict.fromkeys(DROP_REASONS.values()), _AHEAD)
@@ -80,7 +80,7 @@ class NetReduceProgram(ForwardProgram):
             raise ScenarioError("unknown gate", key="switch.gate", found=config.gate, allowed=", ".join(GATES))
         self._gated = config.gate == "epsn"
         self.rings: dict[int, Ring] = {}
-        self.tables: dict[int, ConnectionTable] = {}
+        self.tables: dict[int, RingConnections] = {}
         self.placement = Placement(self.tables)
         self._set_rings(self._make_rings(config.rings))
 
@@ -116,7 +116,7 @@ class NetReduceProgram(ForwardProgram):
             kind = self.spine_ring_class
         return kind(config, self.config)
 
-    def _make_table(self, ring: Ring) -> ConnectionTable:
+    def _make_table(self, ring: Ring) -> RingConnections:
         return self.table_class(ring) if ring.config.links is None else self.fabric_table_class(ring)
 
     def _set_rings(self, rings: dict[int, Ring]) -> None:

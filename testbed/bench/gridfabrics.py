@@ -26,7 +26,7 @@ from workloads.datagrams.blocks import BlockSummed
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 if TYPE_CHECKING:
-    from topologies.routing.gradients import Plan as RoutingPlan
+    from topologies.routing.gradients import RoutingPlan
 
 __all__ = ["FabricRun", "bench_fabrics", "expected_bps", "fabric_point", "fabric_scenario", "rates", "run_of"]
 

@@ -1,5 +1,5 @@
-"""Machines of several workers as the closed forms see them: the scenario that is measured, and its `Machines` of the
-cost models. Rates there are in bits of payload, and latencies follow from the links alone."""
+"""Machines of several workers as the closed forms see them: the scenario that is measured, and its `EqualMachines` of
+the cost models. Rates there are in bits of payload, and latencies follow from the links alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from testbed.scenario.geometry import FRAME_OVERHEAD_BYTES
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, machines
-from workloads.costs import Machines, machine_cost
+from workloads.costs import EqualMachines, machine_cost
 
 __all__ = ["COLLECTIVES", "MachinesPlace", "closed_form"]
 
@@ -78,7 +78,7 @@ class MachinesPlace:
             uplink.delay_ns, scenario.world,
         )  # fmt: skip
 
-    def costs(self) -> Machines:
+    def costs(self) -> EqualMachines:
         """The input of the cost models.
 
         Rates: link rate x 1024 / 1082. alpha is of a hop between machines in a step of a ring. It is what a step lasts
@@ -91,7 +91,7 @@ class MachinesPlace:
         way = 2 * (self.inner_delay_ns + self.uplink_delay_ns) / 1e9
         inner_way = 2 * self.inner_delay_ns / 1e9
         there = frame * (2 * inner + outer) + way
-        return Machines(
+        return EqualMachines(
             gpus=self.machines * self.per_machine,
             per_machine=self.per_machine,
             inter_bps=self.inter_bps * share,

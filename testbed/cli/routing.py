@@ -15,7 +15,7 @@ from workloads.errors import ScenarioError
 from workloads.trusted import write_named
 
 if TYPE_CHECKING:
-    from topologies.routing.gradients import Plan
+    from topologies.routing.gradients import RoutingPlan
 
 __all__ = ["run_route"]
 
@@ -44,7 +44,7 @@ def run_route(args: argparse.Namespace) -> int:
     return 0
 
 
-def _show(plan: Plan) -> None:
+def _show(plan: RoutingPlan) -> None:
     from testbed.drawing.load_table import load_table
 
     print("\n".join(fold_lines(load_table(plan), columns(sys.stdout))))

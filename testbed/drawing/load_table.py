@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from topologies.routing.gradients import Load, Plan, Stream
+    from topologies.routing.gradients import Load, RoutingPlan, Stream
 
 __all__ = ["format_bps", "load_table"]
 
@@ -23,7 +23,7 @@ def format_bps(rate: float) -> str:
     return f"{rate:.6g}bps"
 
 
-def load_table(plan: Plan) -> Iterator[str]:
+def load_table(plan: RoutingPlan) -> Iterator[str]:
     """Lines of text. Long plans show the fullest links only, and say so."""
     problem = plan.problem
     yield f"planner {plan.planner}: slowest worker {format_bps(plan.min_rate_bps)}" + (
@@ -56,7 +56,7 @@ def _row(load: Load) -> tuple[str, str, str, str]:
     return load.name, format_bps(load.load_bps), format_bps(load.capacity_bps), share
 
 
-def _assignments(plan: Plan) -> Iterator[str]:
+def _assignments(plan: RoutingPlan) -> Iterator[str]:
     """Workers that do the same, in one line."""
     seen = [(worker, _doing(plan, worker)) for worker in plan.problem.workers]
     for doing, found in groupby(sorted(seen, key=lambda item: _first(seen, item[1])), key=lambda item: item[1]):
@@ -69,7 +69,7 @@ def _first(seen: list[tuple[str, str]], doing: str) -> int:
     return next(index for index, (_, other) in enumerate(seen) if other == doing)
 
 
-def _doing(plan: Plan, worker: str) -> str:
+def _doing(plan: RoutingPlan, worker: str) -> str:
     return "; ".join(
         _stream(stream, len(plan.problem.servers) > 1) for stream in plan.streams if stream.worker == worker
     )
@@ -83,7 +83,7 @@ def _stream(stream: Stream, several: bool) -> str:
     return f"{format_bps(stream.rate_bps)} {what}{server} via {ways}"
 
 
-def _shares(plan: Plan) -> Iterator[str]:
+def _shares(plan: RoutingPlan) -> Iterator[str]:
     for server in plan.problem.servers:
         rates = [
             sum(s.rate_bps for s in plan.streams if (s.worker, s.server) == (w, server)) for w in plan.problem.workers

@@ -11,14 +11,14 @@ from testbed.drawing.picture import PictureLine, PicturePoint, picture_of
 from testbed.scenario.model import Scenario
 
 if TYPE_CHECKING:
-    from topologies.routing.gradients import Plan
+    from topologies.routing.gradients import RoutingPlan
 
 __all__ = ["picture_of_plan"]
 
 _FULL = 1 - 1e-6
 
 
-def picture_of_plan(scenario: Scenario, plan: Plan) -> Picture:
+def picture_of_plan(scenario: Scenario, plan: RoutingPlan) -> Picture:
     """Each used link says what goes along it, in both directions where both are used."""
     base = picture_of(scenario)
     switches = {load.name: load for load in plan.switch_loads}

@@ -13,7 +13,7 @@ from switch_nodes.events import LoadSampled
 from testbed.history import Record
 
 if TYPE_CHECKING:
-    from topologies.routing.gradients import Plan
+    from topologies.routing.gradients import RoutingPlan
 
 __all__ = ["MeasuredRoute", "SampleSpan", "measured", "spans_of"]
 
@@ -47,7 +47,7 @@ class SampleSpan:
         return 8e9 * size / self.taken_ns
 
 
-def measured(plan: Plan, history: Iterable[Record], from_ns: int, until_ns: int) -> tuple[MeasuredRoute, ...]:
+def measured(plan: RoutingPlan, history: Iterable[Record], from_ns: int, until_ns: int) -> tuple[MeasuredRoute, ...]:
     """Workers, then links in the directions that the plan uses, then switches that aggregate. Raises ValueError where a
     switch has no two samples in that time."""
     spans = spans_of(history, from_ns, until_ns)
@@ -92,7 +92,7 @@ def spans_of(history: Iterable[Record], from_ns: int, until_ns: int) -> Mapping[
     return found
 
 
-def _rate(spans: Mapping[str, SampleSpan], plan: Plan, tail: str, head: str) -> float:
+def _rate(spans: Mapping[str, SampleSpan], plan: RoutingPlan, tail: str, head: str) -> float:
     """Along one direction; parallel links together."""
     total = 0.0
     receives = head in spans

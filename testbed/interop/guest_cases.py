@@ -18,7 +18,7 @@ from testbed.interop.peercases import PeerCase
 from testbed.interop.peerhost import open_peer_case, run_peer_case
 from testbed.interop.peerjudge import judge_peer
 
-__all__ = ["Boot", "GuestFacts", "Task", "serve_guest"]
+__all__ = ["Boot", "GuestBoot", "Task", "serve_guest"]
 
 Boot: TypeAlias = Callable[[Path, str], AbstractContextManager[BootedGuest]]
 """(folder for its logs, name of its ledger); as `testbed.interop.boot.boot_guest`"""
@@ -33,7 +33,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class GuestFacts:
+class GuestBoot:
     booted_s: float
     versions: dict[str, str]
     """versions as the guest reported them"""
@@ -48,7 +48,7 @@ def serve_guest(
     tell: Callable[[Task, CaseOutcome], None],
     say: Callable[[str], None],
     keep: bool,
-) -> GuestFacts:
+) -> GuestBoot:
     """Boot guest `number` (from 1) in `run_dir`/guest-NUMBER and run what `take` gives until that is None. A case's
     history and captures lie in `run_dir`, and are removed when it is judged unless `keep`. Raises as `boot` and
     `run_case` do."""
@@ -77,7 +77,7 @@ def serve_guest(
             if not keep:
                 _forget(folder)
             task, number = following, number + 1
-        return GuestFacts(guest.booted_s, guest.facts.versions)
+        return GuestBoot(guest.booted_s, guest.facts.versions)
 
 
 def _open(guest: BootedGuest, number: int, task: Task) -> None:

@@ -15,7 +15,7 @@ from multiprocessing.context import ForkProcess
 from typing import Any, TypeAlias
 
 from testbed.history.codec import error_fields, error_from
-from testbed.interop.guest_cases import GuestFacts, Task
+from testbed.interop.guest_cases import GuestBoot, Task
 from testbed.interop.judging import CaseOutcome
 from testbed.kernel.processes import die_with_parent
 from workloads.errors import InternalError, TestbedError
@@ -30,7 +30,7 @@ _ENDS = (signal.SIGINT, signal.SIGTERM)
 _fork = multiprocessing.get_context("fork")
 
 Serve: TypeAlias = Callable[
-    [int, Callable[[], Task | None], Callable[[Task, CaseOutcome], None], Callable[[str], None]], GuestFacts
+    [int, Callable[[], Task | None], Callable[[Task, CaseOutcome], None], Callable[[str], None]], GuestBoot
 ]
 """(guest from 1, take, tell, say), as `testbed.interop.guest_cases.serve_guest`"""
 
@@ -49,7 +49,7 @@ def run_guests(
     *,
     tell: Callable[[Task, CaseOutcome], None],
     say: Callable[[str], None],
-) -> list[GuestFacts]:
+) -> list[GuestBoot]:
     """Facts by guest. One guest runs in this process. `tell` and `say` are called in this process, in the order in
     which things happen. Raises what a guest raised, once all have ended in order; InternalError for one that ended
     without a word."""
@@ -58,7 +58,7 @@ def run_guests(
         return [serve(1, lambda: next(waiting, None), tell, say)]
     taken = _fork.Value("i", 0)
     guests: dict[Connection, tuple[int, ForkProcess]] = {}
-    facts: dict[int, GuestFacts] = {}
+    facts: dict[int, GuestBoot] = {}
     try:
         for guest in range(1, count + 1):
             ours, theirs = _fork.Pipe()

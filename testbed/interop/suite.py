@@ -14,7 +14,7 @@ from typing import Any
 from testbed.history.verdict import Verdict, merge
 from testbed.interop.boot import boot_guest
 from testbed.interop.cases import Case, devices_of
-from testbed.interop.guest_cases import Boot, GuestFacts, Task, serve_guest
+from testbed.interop.guest_cases import Boot, GuestBoot, Task, serve_guest
 from testbed.interop.guest_pool import guests_for, run_guests
 from testbed.interop.image.prepare import default_work_folder, prepare_image
 from testbed.interop.judging import CaseOutcome
@@ -101,7 +101,7 @@ def run_suite(
             take: Callable[[], Task | None],
             told: Callable[[Task, CaseOutcome], None],
             said: Callable[[str], None],
-        ) -> GuestFacts:
+        ) -> GuestBoot:
             return serve_guest(boot, run_dir, guest, take=take, tell=told, say=said, keep=keep is not None)
 
         facts = run_guests(count, tasks, serve, tell=note, say=say)

@@ -12,7 +12,7 @@ from testbed.scenario.names import PLANNERS
 from workloads.errors import InternalError, ScenarioError
 
 if TYPE_CHECKING:
-    from topologies.routing.gradients import Plan, Problem
+    from topologies.routing.gradients import Problem, RoutingPlan
 
 __all__ = ["plan_scenario", "problem_of"]
 
@@ -60,7 +60,7 @@ def plan_scenario(
     capacities: Mapping[str, float] | float | None = None,
     *,
     kept: bool = False,
-) -> Plan:
+) -> RoutingPlan:
     """`planner`, `capacities`: instead of the scenario's. Whatever is drawn is drawn from the scenario's seed. `kept`:
     a plan that this process made of the same problem will do.
 
@@ -88,7 +88,7 @@ def plan_scenario(
         raise ScenarioError(str(error), file=scenario.source or scenario.name, key="routing.planner") from error
 
 
-def _made(problem: Problem, planner: str, seed: int) -> Plan:
+def _made(problem: Problem, planner: str, seed: int) -> RoutingPlan:
     """A plan follows from these three."""
     import numpy as np
 

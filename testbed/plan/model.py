@@ -15,7 +15,7 @@ from workloads.config import HostConfig, NodeConfig, WorkerConfig
 from workloads.server import ServerConfig
 
 if TYPE_CHECKING:
-    from topologies.routing.gradients import Plan as RoutingPlan
+    from topologies.routing.gradients import RoutingPlan
 
 __all__ = ["Plan", "RoutedFrom", "Unroutable"]
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.trains import PLAIN, Pipe
-from workloads.costs import Machines
+from workloads.costs import EqualMachines
 
 __all__ = ["MACHINE_MESSAGES", "MessageWindow", "machine_message_level", "ring_steps"]
 
@@ -42,7 +42,7 @@ class MessageWindow:
 
 def machine_message_level(
     algorithm: str,
-    machines: Machines,
+    machines: EqualMachines,
     size_bytes: int,
     window: MessageWindow | None = None,
     representatives: int | None = 1,
@@ -83,7 +83,7 @@ def _few_steps(ready: Seconds, steps: int, work: Seconds, latency: Seconds) -> S
     return np.array(came)
 
 
-def _flat_ring(place: Machines, size: float, shown: int, window: MessageWindow) -> ScaleOutcome:
+def _flat_ring(place: EqualMachines, size: float, shown: int, window: MessageWindow) -> ScaleOutcome:
     n, ranks = place.per_machine, shown * place.per_machine
     per_byte = np.full(ranks, 8 / place.intra_bps)
     per_byte[n - 1 :: n] = 8 / place.inter_bps
@@ -92,7 +92,7 @@ def _flat_ring(place: Machines, size: float, shown: int, window: MessageWindow) 
     return ScaleOutcome(float(done.max()), steps * place.gpus * _packets(chunk), steps * ranks, steps * chunk)
 
 
-def _tencent(place: Machines, size: float, shown: int, window: MessageWindow) -> ScaleOutcome:
+def _tencent(place: EqualMachines, size: float, shown: int, window: MessageWindow) -> ScaleOutcome:
     n, count = place.per_machine, place.machines
     train = PLAIN.train(int(size))
 
@@ -109,7 +109,7 @@ def _tencent(place: Machines, size: float, shown: int, window: MessageWindow) ->
     return ScaleOutcome(float(done.max()) + chain(), hops, steps * shown + 2 * n, steps * share + size)
 
 
-def _parallel_netreduce(place: Machines, size: float, shown: int, window: MessageWindow) -> ScaleOutcome:
+def _parallel_netreduce(place: EqualMachines, size: float, shown: int, window: MessageWindow) -> ScaleOutcome:
     n, ranks = place.per_machine, shown * place.per_machine
     piece, inner = size / n, (np.full(ranks, 8 / place.intra_bps), np.full(ranks, place.inner_alpha_s))
     scattered = ring_steps(np.zeros(ranks), piece, n - 1, *inner, n)
@@ -119,7 +119,7 @@ def _parallel_netreduce(place: Machines, size: float, shown: int, window: Messag
     return ScaleOutcome(float(done.max()), hops, events + 2 * (n - 1) * ranks, 2 * (n - 1) * piece + piece)
 
 
-def _rings_on_nics(place: Machines, piece: int, ready: Seconds, window: MessageWindow) -> tuple[Seconds, int]:
+def _rings_on_nics(place: EqualMachines, piece: int, ready: Seconds, window: MessageWindow) -> tuple[Seconds, int]:
     """`ready` (machines, n): when each GPU may send its piece -> when it has the sum, and events handled."""
     count, n = ready.shape
     half_ns = place.netreduce_alpha_s * 1e9 / 2
@@ -164,6 +164,6 @@ def _packets(size: float) -> int:
     return max(1, -(-int(size) // _MTU))
 
 
-MACHINE_MESSAGES: Mapping[str, Callable[[Machines, float, int, MessageWindow], ScaleOutcome]] = {
+MACHINE_MESSAGES: Mapping[str, Callable[[EqualMachines, float, int, MessageWindow], ScaleOutcome]] = {
     "FR": _flat_ring, "TA": _tencent, "PN": _parallel_netreduce,
 }  # fmt: skip

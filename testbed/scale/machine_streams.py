@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 
 from testbed.scale.fluid import Flow, FluidPhase, Link, run_phases
 from testbed.scale.outcome import ScaleOutcome
-from workloads.costs import Machines
+from workloads.costs import EqualMachines
 
 __all__ = ["MACHINE_FLOWS", "machine_flow_level"]
 
 
 def machine_flow_level(
-    algorithm: str, machines: Machines, size_bytes: float, representatives: int | None = 1
+    algorithm: str, machines: EqualMachines, size_bytes: float, representatives: int | None = 1
 ) -> ScaleOutcome:
     """`algorithm` is FR, TA or PN."""
     shown = machines.machines if representatives is None else min(representatives, machines.machines)
@@ -26,7 +26,7 @@ def machine_flow_level(
     return run_phases(phases, _rates(machines, shown))
 
 
-def _flat_ring(place: Machines, size: float, shown: int) -> list[FluidPhase]:
+def _flat_ring(place: EqualMachines, size: float, shown: int) -> list[FluidPhase]:
     """2(P-1) phases: every GPU passes M/P to the next one, the last of a machine through both NICs."""
     chunk, n = size / place.gpus, place.per_machine
     flows = [
@@ -35,7 +35,7 @@ def _flat_ring(place: Machines, size: float, shown: int) -> list[FluidPhase]:
     return [FluidPhase(tuple(flows), 2 * (place.gpus - 1))]
 
 
-def _tencent(place: Machines, size: float, shown: int) -> list[FluidPhase]:
+def _tencent(place: EqualMachines, size: float, shown: int) -> list[FluidPhase]:
     n, count = place.per_machine, place.machines
     # A chain of GPUs hands on the whole vector piece by piece, so all its links carry at once.
     chain = FluidPhase(
@@ -51,7 +51,7 @@ def _tencent(place: Machines, size: float, shown: int) -> list[FluidPhase]:
     return [chain, ring, chain]
 
 
-def _parallel_netreduce(place: Machines, size: float, shown: int) -> list[FluidPhase]:
+def _parallel_netreduce(place: EqualMachines, size: float, shown: int) -> list[FluidPhase]:
     n = place.per_machine
     step = tuple(
         Flow((("inner", machine, gpu),), size / n, place.inner_alpha_s) for machine in range(shown) for gpu in range(n)
@@ -66,7 +66,7 @@ def _parallel_netreduce(place: Machines, size: float, shown: int) -> list[FluidP
     return [inside, FluidPhase(summed), inside]
 
 
-MACHINE_FLOWS: Mapping[str, Callable[[Machines, float, int], list[FluidPhase]]] = {
+MACHINE_FLOWS: Mapping[str, Callable[[EqualMachines, float, int], list[FluidPhase]]] = {
     "FR": _flat_ring, "TA": _tencent, "PN": _parallel_netreduce,
 }  # fmt: skip
 
@@ -75,7 +75,7 @@ def _between(sender: int, receiver: int) -> tuple[Link, ...]:
     return ("up", sender), ("down", receiver)
 
 
-def _rates(place: Machines, shown: int) -> Mapping[Link, float]:
+def _rates(place: EqualMachines, shown: int) -> Mapping[Link, float]:
     rates: dict[Link, float] = {}
     for machine in range(shown):
         rates["up", machine] = rates["down", machine] = place.inter_bps

@@ -28,7 +28,7 @@ __all__ = [
     "CustomNode",
     "FatTree",
     "GridTriangle",
-    "Machines",
+    "MachineRacks",
     "Rack",
     "RackAccelerator",
     "SpineLeaf",
@@ -167,7 +167,7 @@ class FatTree(Section):
 
 
 @dataclass(frozen=True, slots=True)
-class Machines(Section):
+class MachineRacks(Section):
     """machines of several workers `h1` .. `hP`, each on a switch `mK` of its machine with one uplink to `s1`; links
     `h1-m1`, `m1-s1`"""
 

@@ -17,7 +17,7 @@ from testbed.scenario.topology_keys import (
     Custom,
     FatTree,
     GridTriangle,
-    Machines,
+    MachineRacks,
     Rack,
     RackAccelerator,
     SpineLeaf,
@@ -119,7 +119,7 @@ TOPOLOGY_KINDS: dict[str, TopologyKind] = {
         (("uplink", "edge"), ("core", "aggregation")),
     ),
     "machines": TopologyKind(
-        Machines,
+        MachineRacks,
         lambda keys, tiers, links: machines(
             keys.machines, keys.workers_per_machine, tiers["link"], tiers["uplink"], links
         ),

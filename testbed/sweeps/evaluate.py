@@ -13,7 +13,7 @@ from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.rack import RackPoint, flow_level, message_level
 from testbed.sweeps.model import PointTask
 from testbed.sweeps.parameters import FORMULAS_OF_RACK
-from workloads.costs import Machines, flat_cost, machine_cost
+from workloads.costs import EqualMachines, flat_cost, machine_cost
 from workloads.errors import InternalError
 
 __all__ = ["code_version", "evaluate", "machines_of"]
@@ -46,10 +46,10 @@ def evaluate(task: PointTask) -> dict[str, Any]:
     }
 
 
-def machines_of(values: dict[str, int]) -> Machines:
+def machines_of(values: dict[str, int]) -> EqualMachines:
     """Of the parameters of a point."""
     own = values["switch_alpha"]
-    return Machines(
+    return EqualMachines(
         values["gpus"], values["gpus_per_machine"], values["inter_rate"], values["intra_rate"], values["alpha"] / 1e9,
         values["inner_alpha"] / 1e9, None if own < 0 else own / 1e9,
     )  # fmt: skip

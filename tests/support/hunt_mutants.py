@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from switch_nodes.netreduce.connections import ConnectionTable
+from switch_nodes.netreduce.connections import RingConnections
 from switch_nodes.netreduce.program import Contribution, NetReduceProgram
 from switch_nodes.netreduce.slot_actions import SlotActions, SlotHandlers
 from switch_nodes.netreduce.tables import RingSlotAction
@@ -51,7 +51,7 @@ NOT_HUNTED = {
 """broken programs that break no rule of a run, and why"""
 
 
-class _NewestOnly(ConnectionTable):
+class _NewestOnly(RingConnections):
     def match(self, rank: int, psn: int) -> tuple[int, int, int] | None:
         found = super().match(rank, psn)
         return found if found is not None and found[0] == int(self.ring.newest[rank]) else None
@@ -63,7 +63,7 @@ class NewestMessageOnly(NetReduceProgram):
     table_class = _NewestOnly
 
 
-class _Unwrapped(ConnectionTable):
+class _Unwrapped(RingConnections):
     def match(self, rank: int, psn: int) -> tuple[int, int, int] | None:
         found = super().match(rank, psn)
         if found is None:

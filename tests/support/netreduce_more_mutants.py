@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.netreduce.connections import ConnectionTable
+from switch_nodes.netreduce.connections import RingConnections
 from switch_nodes.netreduce.program import Contribution, NetReduceProgram
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.slot_actions import SlotActions
@@ -230,7 +230,7 @@ class ShortMessagesFull(NetReduceProgram):
             ring.announced[place.message % ring.banks] = max(place.packets, ring.message_packets - 1)
 
 
-class _NoOldPlace(ConnectionTable):
+class _NoOldPlace(RingConnections):
     def put(self, rank: int, message: int, psn: int, packets: int) -> None:
         index = message % self.entries
         self.ring.entry_message[rank, index] = min(self.ring.entry_message[rank, index], message - 1)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from switch_nodes.config import RingConfig, SwitchConfig
-from switch_nodes.netreduce.connections import ConnectionTable
+from switch_nodes.netreduce.connections import RingConnections
 from switch_nodes.netreduce.frames import DataPacket, Edge, FrameReader
 from switch_nodes.netreduce.placement import PacketPlace, Placement
 from switch_nodes.netreduce.program import Contribution, NetReduceProgram
@@ -97,7 +97,7 @@ class ReplayWithOldHeader(SlotActions):
             super()._keep_header(c, slot)
 
 
-class _PreviousMessage(ConnectionTable):
+class _PreviousMessage(RingConnections):
     def infer(self, rank: int, psn: int) -> tuple[int, int, int] | None:
         found = super().infer(rank, psn)
         if found is None:
@@ -111,7 +111,7 @@ class MiddlesToPreviousMessage(NetReduceProgram):
     table_class = _PreviousMessage
 
 
-class _NoInference(ConnectionTable):
+class _NoInference(RingConnections):
     def infer(self, rank: int, psn: int) -> tuple[int, int, int] | None:
         return None
 
@@ -120,7 +120,7 @@ class NoInference(NetReduceProgram):
     table_class = _NoInference
 
 
-class _FullLengthInference(ConnectionTable):
+class _FullLengthInference(RingConnections):
     def infer(self, rank: int, psn: int) -> tuple[int, int, int] | None:
         newest = int(self.ring.newest[rank])
         self.ring.announce(newest + 1, self.ring.message_packets)
@@ -298,7 +298,7 @@ class CongestionForgotten(SlotActions):
         return super().build_result(header, value, False)
 
 
-class _PlainIsInferred(ConnectionTable):
+class _PlainIsInferred(RingConnections):
     def start_plain(self, rank: int, psn: int) -> None:
         pass
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from workloads.costs.hierarchical import Machines
+from workloads.costs.hierarchical import EqualMachines
 from workloads.errors import ScenarioError
 
 __all__ = [
@@ -64,7 +64,7 @@ def threshold_ratio(gpus: int, per_machine: int) -> float:
     return math.inf if gpus == 2 else 2 * (per_machine - 1) * gpus / (per_machine * (gpus - 2))
 
 
-def state_condition(machines: Machines, size_bytes: float) -> Statement:
+def state_condition(machines: EqualMachines, size_bytes: float) -> Statement:
     """For gradients of `size_bytes`, above 0. Raises ScenarioError otherwise."""
     if not 0 < size_bytes < math.inf:
         raise ScenarioError("out of range", key="size_bytes", found=str(size_bytes), allowed="more than 0")
@@ -82,7 +82,7 @@ def state_condition(machines: Machines, size_bytes: float) -> Statement:
     )
 
 
-def crossover_alpha_s(machines: Machines, size_bytes: float) -> float | None:
+def crossover_alpha_s(machines: EqualMachines, size_bytes: float) -> float | None:
     """alpha* > 0 where T_PN = T_FR, all else as it is; with `switch_alpha_s` None, alpha_NR moves along as 2 alpha.
     None when there is no such alpha."""
     p, n = machines.gpus, machines.per_machine
@@ -92,13 +92,13 @@ def crossover_alpha_s(machines: Machines, size_bytes: float) -> float | None:
     return fixed / hops if hops > 0 and fixed > 0 else None
 
 
-def crossover_size_bytes(machines: Machines) -> float | None:
+def crossover_size_bytes(machines: EqualMachines) -> float | None:
     """M* > 0 where T_PN = T_FR. None when there is no such size."""
     cost, saved = _byte_cost_s(machines), _latency_saved_s(machines)
     return saved / cost if cost * saved > 0 else None
 
 
-def crossover_ratio(machines: Machines, size_bytes: float) -> float | None:
+def crossover_ratio(machines: EqualMachines, size_bytes: float) -> float | None:
     """B_intra/B_inter where T_PN = T_FR, with this B_inter. None when there is none at or above 1."""
     p, n = machines.gpus, machines.per_machine
     room = _latency_saved_s(machines) * machines.inter_bps / (8 * size_bytes) + 2 * (p - 1) / p - 1
@@ -106,13 +106,13 @@ def crossover_ratio(machines: Machines, size_bytes: float) -> float | None:
     return ratio if ratio >= 1 else None
 
 
-def _byte_cost_s(machines: Machines) -> float:
+def _byte_cost_s(machines: EqualMachines) -> float:
     """X, seconds per byte"""
     p, n = machines.gpus, machines.per_machine
     return 8 * (2 * (n - 1) / (n * machines.intra_bps) + (1 - 2 * (p - 1) / p) / machines.inter_bps)
 
 
-def _latency_saved_s(machines: Machines) -> float:
+def _latency_saved_s(machines: EqualMachines) -> float:
     """Y, seconds"""
     p, n = machines.gpus, machines.per_machine
     return 2 * (p - 1) * machines.alpha_s - machines.netreduce_alpha_s - 2 * (n - 1) * machines.inner_alpha_s

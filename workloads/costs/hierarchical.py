@@ -18,7 +18,7 @@ from workloads.costs.checks import check_link, check_ranks
 from workloads.errors import ScenarioError
 
 __all__ = [
-    "Machines",
+    "EqualMachines",
     "flat_ring",
     "hier_ina",
     "hier_ring",
@@ -29,7 +29,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Machines:
+class EqualMachines:
     """P GPUs in P/n equal machines with one NIC each. Raises ScenarioError when that is not what the values say."""
 
     gpus: int
@@ -70,13 +70,13 @@ class Machines:
         return 2 * self.alpha_s if self.switch_alpha_s is None else self.switch_alpha_s
 
 
-def flat_ring(machines: Machines, size_bytes: float) -> float:
+def flat_ring(machines: EqualMachines, size_bytes: float) -> float:
     """T_FR = 2(P-1) alpha + 2(P-1)/P M/B_inter: one ring over all GPUs, as fast as its slowest link."""
     p = machines.gpus
     return 2 * (p - 1) * machines.alpha_s + 2 * (p - 1) / p * _on(machines.inter_bps, size_bytes)
 
 
-def tencent(machines: Machines, size_bytes: float) -> float:
+def tencent(machines: EqualMachines, size_bytes: float) -> float:
     """T_TA = 2 M/B_intra + 2(P/n-1) alpha + 2(P-n)/P M/B_inter + 2(n-1) alpha_i: reduce to a master GPU per machine, a
     ring of the masters, broadcast. The first term stands for n = 1 as well, as the formula is written."""
     p, n = machines.gpus, machines.per_machine
@@ -85,7 +85,7 @@ def tencent(machines: Machines, size_bytes: float) -> float:
     return inside + between + _inner_latency(machines)
 
 
-def parallel_netreduce(machines: Machines, size_bytes: float) -> float:
+def parallel_netreduce(machines: EqualMachines, size_bytes: float) -> float:
     """T_PN = 2(n-1)/n M/B_intra + M/B_inter + alpha_NR + 2(n-1) alpha_i: reduce-scatter inside, n aggregations that
     share the NIC, all-gather inside."""
     n = machines.per_machine
@@ -93,7 +93,7 @@ def parallel_netreduce(machines: Machines, size_bytes: float) -> float:
     return inside + netreduce_rack(machines, size_bytes) + _inner_latency(machines)
 
 
-def netreduce_rack(machines: Machines, size_bytes: float) -> float:
+def netreduce_rack(machines: EqualMachines, size_bytes: float) -> float:
     """T_NR = alpha_NR + M/B_inter: what is left of PN with one GPU per machine."""
     return machines.netreduce_alpha_s + _on(machines.inter_bps, size_bytes)
 
@@ -127,7 +127,7 @@ def _inside(per_host: int, size_bytes: float, inner_bps: float, inner_alpha_s: f
     return 2 * (per_host - 1) * inner_alpha_s + 2 * (per_host - 1) / per_host * _on(inner_bps, size_bytes)
 
 
-def _inner_latency(machines: Machines) -> float:
+def _inner_latency(machines: EqualMachines) -> float:
     return 2 * (machines.per_machine - 1) * machines.inner_alpha_s
 
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from workloads.costs import flat, hierarchical
-from workloads.costs.hierarchical import Machines
+from workloads.costs.hierarchical import EqualMachines
 from workloads.errors import ScenarioError
 
 __all__ = ["FLAT_COSTS", "MACHINE_COSTS", "FlatCost", "MachineCost", "flat_cost", "machine_cost"]
 
 FlatSeconds = Callable[[int, float, float, float], float]
 """(ranks, size_bytes, bandwidth_bps, alpha_s) -> seconds"""
-MachineSeconds = Callable[[Machines, float], float]
+MachineSeconds = Callable[[EqualMachines, float], float]
 """(machines, size_bytes) -> seconds"""
 
 

@@ -14,7 +14,7 @@ from switch_nodes.fpga.rtl.plants import Plants
 from workloads.collectives.arithmetic import CANONICAL_NAN
 from workloads.collectives.ina_header import DTYPE_CODES, OP_CODES
 
-__all__ = ["ACCUMULATOR_BITS", "LATENCY", "Lane"]
+__all__ = ["ACCUMULATOR_BITS", "LATENCY", "AdderLane"]
 
 ACCUMULATOR_BITS = 40
 LATENCY = 5
@@ -24,7 +24,7 @@ _FLOAT, _SATURATING = DTYPE_CODES["float32"], DTYPE_CODES["int32sat"]
 _LEAST, _MOST = -(1 << 31), (1 << 31) - 1
 
 
-class Lane(Elaboratable):
+class AdderLane(Elaboratable):
     """`result` is that of `value` (accumulator) and `element` (32 bits), LATENCY cycles before. With `first`, the
     element alone; with `final`, as it enters a result: clamped, NaN as 0x7fc00000. `op`, `dtype`, `first` and `final`
     stand still meanwhile."""

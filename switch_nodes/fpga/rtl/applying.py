@@ -14,7 +14,7 @@ from switch_nodes.fpga.regmap import REGISTERS, Failure
 from switch_nodes.fpga.rtl.applier_pins import ApplierPins
 from switch_nodes.fpga.rtl.banks import field_word
 from switch_nodes.fpga.rtl.contexts import GENERAL, MAC, MEMBER, RING, RingContext, checks_of
-from switch_nodes.fpga.rtl.installing import Walk, install_states
+from switch_nodes.fpga.rtl.installing import BankWalk, install_states
 
 __all__ = ["Applier"]
 
@@ -271,8 +271,10 @@ class Applier(ApplierPins, Elaboratable):
 
             install_states(
                 m, self, word,
-                Walk(ring, mac, member, rings, macs, pointer, item, flood_all, same_rest, wanted, counts, kept, place,
-                     bases),
+                BankWalk(
+                    ring, mac, member, rings, macs, pointer, item, flood_all, same_rest, wanted, counts, kept, place,
+                    bases,
+                ),
             )  # fmt: skip
             with m.State("END"):
                 m.d.comb += self.done.eq(1)

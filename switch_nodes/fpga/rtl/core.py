@@ -5,7 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value
 
 from switch_nodes.fpga.rtl.applying import Applier
-from switch_nodes.fpga.rtl.counters import Counters
+from switch_nodes.fpga.rtl.counters import CardCounters
 from switch_nodes.fpga.rtl.emitter import Emitter
 from switch_nodes.fpga.rtl.folding import Folder
 from switch_nodes.fpga.rtl.headers import Headers
@@ -25,7 +25,7 @@ from switch_nodes.fpga.rtl.records import (
     slot_layout,
 )
 from switch_nodes.fpga.rtl.registers import Registers
-from switch_nodes.fpga.rtl.tap import Tap
+from switch_nodes.fpga.rtl.tap import StatusTap
 from switch_nodes.netreduce.tables import ConnectionEvent, ConnectionState, FrameKind, RingSlotAction, RingSlotEvent
 
 __all__ = ["Core"]
@@ -36,11 +36,11 @@ class Core:
 
     def __init__(
         self, p: RtlParameters, ingress: Ingress, emitter: Emitter, applier: Applier, registers: Registers,
-        counters: Counters, plants: Plants | None = None, *, verilog: bool = True,
+        counters: CardCounters, plants: Plants | None = None, *, verilog: bool = True,
     ) -> None:  # fmt: skip
         self.plants = plants or Plants()
         self.p, self.ingress, self.emitter, self.applier = p, ingress, emitter, applier
-        self.registers, self.counters, self.tap = registers, counters, Tap()
+        self.registers, self.counters, self.tap = registers, counters, StatusTap()
         self.idle = Signal()
         contexts, beats = p.rings * p.members, HEADER_BYTES // p.beat
 

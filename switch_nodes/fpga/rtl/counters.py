@@ -8,10 +8,10 @@ from switch_nodes.fpga.regmap import COUNTERS
 from switch_nodes.fpga.rtl.naming import name_signals
 from switch_nodes.fpga.rtl.plants import Plants
 
-__all__ = ["Counters"]
+__all__ = ["CardCounters"]
 
 
-class Counters(Elaboratable):
+class CardCounters(Elaboratable):
     """`pulse`: one wire per counter, by its name. `latch` copies, `clear` sets to zero. `select`: number of the
     counter, in the order of the map, whose copy `copy` shows."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Elaboratable, Module, Mux, Signal
 
-from switch_nodes.fpga.rtl.adder import ACCUMULATOR_BITS, LATENCY, Lane
+from switch_nodes.fpga.rtl.adder import ACCUMULATOR_BITS, LATENCY, AdderLane
 from switch_nodes.fpga.rtl.memory import Ram
 from switch_nodes.fpga.rtl.naming import name_signals
 from switch_nodes.fpga.rtl.parameters import RtlParameters
@@ -37,7 +37,7 @@ class Folder(Elaboratable):
         p, m = self.p, Module()
         count = p.width // 32
         m.submodules.sums = sums = Ram(count * ACCUMULATOR_BITS, p.payload_words, verilog=self._verilog)
-        lanes = [Lane(floats=p.floats, plants=self._plants) for _ in range(count)]
+        lanes = [AdderLane(floats=p.floats, plants=self._plants) for _ in range(count)]
         issuing = Signal()
         last_word, final = Signal(), Signal()
         m.d.comb += [last_word.eq(self.word + 1 == self.words), final.eq(self.rank + 1 == self.members)]

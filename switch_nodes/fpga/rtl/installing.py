@@ -10,12 +10,12 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from switch_nodes.fpga.rtl.applier_pins import ApplierPins
 from switch_nodes.fpga.rtl.banks import field_word
 
-__all__ = ["Walk", "install_states"]
+__all__ = ["BankWalk", "install_states"]
 
 _NOWHERE = 0xFFFFFFFF
 
 
-class Walk(NamedTuple):
+class BankWalk(NamedTuple):
     """Where APPLY is in the bank, and what it found out."""
 
     ring: Signal
@@ -38,7 +38,7 @@ class Walk(NamedTuple):
     bases: list[Signal]
 
 
-def install_states(m: Module, a: ApplierPins, word: Value, walk: Walk) -> None:
+def install_states(m: Module, a: ApplierPins, word: Value, walk: BankWalk) -> None:
     """HOLD, to END. Rule 4 of `applying`. `word`: that was read of the staged bank."""
     p, bank, staged, active = a.p, a.map, a.staged, a.active
     ring, mac, member, rings, macs, pointer, item, flood_all, same_rest, wanted, counts, kept, place, bases = walk

@@ -21,7 +21,7 @@ from switch_nodes.fpga.regmap import (
     LoadState,
 )
 from switch_nodes.fpga.rtl.applying import Applier
-from switch_nodes.fpga.rtl.counters import Counters
+from switch_nodes.fpga.rtl.counters import CardCounters
 from switch_nodes.fpga.rtl.crc import absorbed
 from switch_nodes.fpga.rtl.memory import Ram
 from switch_nodes.fpga.rtl.naming import name_signals
@@ -42,7 +42,7 @@ class Registers(Elaboratable):
     loaded, 8 words, the first one lowest. `running`: frames pass. `qpn`: what `qpn_ram` holds of (ring, member)."""
 
     def __init__(
-        self, p: RtlParameters, applier: Applier, counters: Counters, plants: Plants | None = None, *,
+        self, p: RtlParameters, applier: Applier, counters: CardCounters, plants: Plants | None = None, *,
         verilog: bool = True,
     ) -> None:  # fmt: skip
         self.p, self._applier, self._counters = p, applier, counters

@@ -9,10 +9,10 @@ from switch_nodes.fpga.regmap import COUNTERS
 from switch_nodes.fpga.rtl.names import Happening
 from switch_nodes.fpga.rtl.naming import name_signals
 
-__all__ = ["Tap"]
+__all__ = ["StatusTap"]
 
 
-class Tap:
+class StatusTap:
     """`ring`: its id. `known`: message and offset are."""
 
     def __init__(self) -> None:

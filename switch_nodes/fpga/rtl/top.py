@@ -6,7 +6,7 @@ from amaranth.hdl import Elaboratable, Module, Signal
 
 from switch_nodes.fpga.rtl.applying import Applier
 from switch_nodes.fpga.rtl.axilite import AxiLite, axi_pins
-from switch_nodes.fpga.rtl.counters import Counters
+from switch_nodes.fpga.rtl.counters import CardCounters
 from switch_nodes.fpga.rtl.emitter import Emitter
 from switch_nodes.fpga.rtl.engine import Engine
 from switch_nodes.fpga.rtl.ingress import Ingress
@@ -16,14 +16,14 @@ from switch_nodes.fpga.rtl.naming import name_signals
 from switch_nodes.fpga.rtl.parameters import RtlParameters
 from switch_nodes.fpga.rtl.plants import Plants
 from switch_nodes.fpga.rtl.registers import Registers
-from switch_nodes.fpga.rtl.tap import Tap
+from switch_nodes.fpga.rtl.tap import StatusTap
 
-__all__ = ["MODULE", "AxiCard", "Card", "verilog_of"]
+__all__ = ["MODULE", "AxiCard", "CardDesign", "verilog_of"]
 
 MODULE = "ina_card"
 
 
-class Card(Elaboratable):
+class CardDesign(Elaboratable):
     """Pins, all of the clock `clk` with the reset `rst`.
 
     `rx_*`, `tx_*`: AXI4-Stream of all data ports side by side, port 0 lowest. `bus_*`: the registers, one word per
@@ -41,7 +41,7 @@ class Card(Elaboratable):
         self.bus_address, self.bus_w_data, self.bus_r_data = Signal(32), Signal(32), Signal(32)
         self.hash, self.idle, self.frames_in = Signal(256), Signal(), Signal(64)
         self.plant = Signal(range(len(PLANTS) + 1))
-        for pin in Tap().fields():
+        for pin in StatusTap().fields():
             setattr(self, f"tap_{pin.name}", Signal(pin.shape(), name=f"tap_{pin.name}"))
         name_signals(self)
 
@@ -56,7 +56,7 @@ class Card(Elaboratable):
         m.submodules.ingress = ingress = Ingress(p, plants, verilog=kind)
         m.submodules.emitter = emitter = Emitter(p, plants)
         m.submodules.applier = applier = Applier(p, plants, verilog=kind)
-        m.submodules.counters = counters = Counters(plants)
+        m.submodules.counters = counters = CardCounters(plants)
         m.submodules.registers = registers = Registers(p, applier, counters, plants, verilog=kind)
         m.submodules.engine = engine = Engine(p, ingress, emitter, applier, registers, counters, plants, verilog=kind)
         m.d.comb += plants.pin.eq(self.plant)
@@ -80,11 +80,11 @@ class AxiCard(Elaboratable):
     """The card with an AXI4-Lite port instead of its register bus: pins `s_axi_*`."""
 
     def __init__(self, p: RtlParameters) -> None:
-        self._card, self._port = Card(p), AxiLite()
+        self._card, self._port = CardDesign(p), AxiLite()
 
     @property
     def pins(self) -> dict[str, tuple[Signal, None]]:
-        """As of `Card`."""
+        """As of `CardDesign`."""
         data = {name: pin for name, pin in self._card.pins.items() if not name.startswith("bus_")}
         return data | {name: (value, None) for name, value in axi_pins(self._port).items()}
 
@@ -102,6 +102,6 @@ def verilog_of(p: RtlParameters, *, axi: bool = False) -> str:
     """The card as plain Verilog: module `ina_card`, its memories last. `axi`: its registers are behind AXI4-Lite."""
     from amaranth.back import verilog
 
-    card = AxiCard(p) if axi else Card(p)
+    card = AxiCard(p) if axi else CardDesign(p)
     text: str = verilog.convert(card, name=MODULE, ports=card.pins, emit_src=False, strip_internal_attrs=True)
     return text + "\n" + RAM_VERILOG

@@ -23,7 +23,7 @@ from testbed.plan.switches import plan_switches
 from testbed.protocols.grid.plan_routes import GROUP_IP, GROUP_MAC, aggregator_ip, aggregator_mac, routes_of
 from testbed.scenario.model import Routing, Scenario
 from topologies import Node
-from topologies.routing.gradients import Plan as RoutingPlan
+from topologies.routing.gradients import RoutingPlan
 from workloads import grid
 from workloads.config import JobShare
 from workloads.errors import InternalError, ScenarioError

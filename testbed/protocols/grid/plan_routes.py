@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from switch_nodes.routes.layout import PlannedRoute
 from topologies import Node, Topology
 from topologies.routing import next_hops
-from topologies.routing.gradients import Merge, Plan, Stream
+from topologies.routing.gradients import Merge, RoutingPlan, Stream
 from workloads.errors import ScenarioError
 
 __all__ = ["GROUP_IP", "GROUP_MAC", "aggregator_ip", "aggregator_mac", "routes_of"]
@@ -30,7 +30,7 @@ def aggregator_mac(node: int) -> bytes:
     return bytes.fromhex("02494e41fe00")[:5] + bytes((node,))
 
 
-def routes_of(plan: Plan, nodes: Mapping[str, int]) -> Mapping[str, tuple[PlannedRoute, ...]]:
+def routes_of(plan: RoutingPlan, nodes: Mapping[str, int]) -> Mapping[str, tuple[PlannedRoute, ...]]:
     """By switch. `nodes`: ids by switch. Raises ScenarioError for a plan that needs several ways between two
     addresses."""
     topology = plan.problem.topology
@@ -72,7 +72,12 @@ def routes_of(plan: Plan, nodes: Mapping[str, int]) -> Mapping[str, tuple[Planne
 
 
 def _lay_merge(
-    tables: Mapping[str, _Table], topology: Topology, plan: Plan, merge: Merge, nodes: Mapping[str, int], server: Node
+    tables: Mapping[str, _Table],
+    topology: Topology,
+    plan: RoutingPlan,
+    merge: Merge,
+    nodes: Mapping[str, int],
+    server: Node,
 ) -> None:
     """Sums, and what goes around the sum of a switch: the same way, unless its worker has one of its own from there."""
     (route,) = merge.routes

@@ -12,7 +12,7 @@ import pytest
 from testbed.history.verdict import Verdict
 from testbed.interop import guest_pool
 from testbed.interop.cases import Case
-from testbed.interop.guest_cases import GuestFacts, Task
+from testbed.interop.guest_cases import GuestBoot, Task
 from testbed.interop.guest_pool import guests_for, run_guests
 from testbed.interop.judging import CaseOutcome
 from testbed.kernel.processes import identify, is_alive
@@ -38,14 +38,14 @@ def serve_all(guest, take, tell, say):
     say(f"guest {guest} in {os.getpid()}")
     while (task := take()) is not None:
         tell(task, outcome(task, f"{guest} {os.getpid()}"))
-    return GuestFacts(float(guest), {"kernel": "6.1"})
+    return GuestBoot(float(guest), {"kernel": "6.1"})
 
 
 def test_one_guest_runs_here():
     outcomes, said, facts = run(serve_all, 1)
     assert said == [f"guest 1 in {os.getpid()}"]
     assert list(outcomes) == [task.number for task in TASKS]
-    assert facts == [GuestFacts(1.0, {"kernel": "6.1"})]
+    assert facts == [GuestBoot(1.0, {"kernel": "6.1"})]
 
 
 def test_guests_are_processes_and_each_task_is_done_once():
@@ -65,7 +65,7 @@ def test_guests_are_processes_and_each_task_is_done_once():
     assert len(where) == 2
     assert str(os.getpid()) not in {word.split()[1] for word in where}
     assert len(said) == 2
-    assert facts == [GuestFacts(1.0, {"kernel": "6.1"}), GuestFacts(2.0, {"kernel": "6.1"})]
+    assert facts == [GuestBoot(1.0, {"kernel": "6.1"}), GuestBoot(2.0, {"kernel": "6.1"})]
 
 
 @pytest.mark.parametrize("error", [InternalError("the guest ended"), HostCapabilityError("QEMU", "install it")])
@@ -80,7 +80,7 @@ def test_what_a_guest_raises_is_raised_here_and_ends_the_others_in_order(tmp_pat
             time.sleep(60)
         finally:
             (tmp_path / "in order").write_text(str(os.getpid()))
-        return GuestFacts(1.0, {})
+        return GuestBoot(1.0, {})
 
     with pytest.raises(type(error)) as caught:
         run(serve)
@@ -105,7 +105,7 @@ def test_a_guest_that_is_told_to_end_before_it_hears_ends_as_one_that_hears(tmp_
         if guest == 1:
             raise InternalError("the guest ended")
         time.sleep(60)
-        return GuestFacts(1.0, {})
+        return GuestBoot(1.0, {})
 
     dies = guest_pool.die_with_parent
 

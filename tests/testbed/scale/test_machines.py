@@ -7,14 +7,14 @@ import pytest
 
 from testbed.scale.machine_messages import MessageWindow, machine_message_level, ring_steps
 from testbed.scale.machine_streams import machine_flow_level
-from workloads.costs import MACHINE_COSTS, Machines, machine_cost
+from workloads.costs import MACHINE_COSTS, EqualMachines, machine_cost
 
 GB = 8e9
 GRID = list(itertools.product([15.75, 25, 50, 100], [32, 128, 512, 1024], [1e-7, 1e-6, 1e-5, 1e-4], [10**6, 10**8]))
 
 
 def machines(intra, gpus, alpha, **more):
-    return Machines(gpus, 8, 12.5 * GB, intra * GB, alpha, **more)
+    return EqualMachines(gpus, 8, 12.5 * GB, intra * GB, alpha, **more)
 
 
 @pytest.mark.parametrize("algorithm", MACHINE_COSTS)

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from workloads.costs import Machines, machine_cost, state_condition, threshold_ratio
+from workloads.costs import EqualMachines, machine_cost, state_condition, threshold_ratio
 
 FR, PN = machine_cost("FR").seconds, machine_cost("PN").seconds
 INTER = 100e9
 
 
 def machines(gpus, per_machine, ratio, alpha_s, inner=0.0, switch=None):
-    return Machines(gpus, per_machine, INTER, ratio * INTER, alpha_s, inner, switch)
+    return EqualMachines(gpus, per_machine, INTER, ratio * INTER, alpha_s, inner, switch)
 
 
 @pytest.mark.parametrize(("gpus", "ratio"), [(32, 1.867), (128, 1.778), (512, 1.757), (1024, 1.753)])
@@ -84,7 +84,7 @@ def test_the_crossovers_are_where_both_are_equal(ratio, switch, inner):
 
 def test_two_gpus_never_meet_the_condition():
     assert threshold_ratio(2, 1) == math.inf
-    stated = state_condition(Machines(2, 1, INTER, INTER, 1e-6), 1e6)
+    stated = state_condition(EqualMachines(2, 1, INTER, INTER, 1e-6), 1e6)
     assert not stated.always
     assert not stated.wins
 

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from workloads.costs import MACHINE_COSTS, Machines, machine_cost
+from workloads.costs import MACHINE_COSTS, EqualMachines, machine_cost
 from workloads.costs.hierarchical import netreduce_rack, parallel_netreduce
 from workloads.errors import ScenarioError
 
@@ -27,7 +27,7 @@ TABLE = {
 
 
 def machines(gpus, intra, alpha_s, **more):
-    return Machines(gpus, 8, 12.5 * GB, intra * GB, alpha_s, **more)
+    return EqualMachines(gpus, 8, 12.5 * GB, intra * GB, alpha_s, **more)
 
 
 @pytest.mark.parametrize(("intra", "gpus"), TABLE)
@@ -41,7 +41,7 @@ def test_the_oracle(oracles):
     rows = list(csv.DictReader((oracles / "hierarchical_cost.csv").open()))
     assert len(rows) == 128
     for row in rows:
-        place = Machines(
+        place = EqualMachines(
             int(row["P"]), int(row["n"]), float(row["B_inter_GBps"]) * GB, float(row["B_intra_GBps"]) * GB,
             float(row["alpha_us"]) * 1e-6,
         )  # fmt: skip
@@ -62,7 +62,7 @@ def test_latencies_of_their_own():
 
 
 def test_one_gpu_per_machine_is_the_rack_level():
-    place = Machines(8, 1, GB, GB, 1e-6)
+    place = EqualMachines(8, 1, GB, GB, 1e-6)
     assert parallel_netreduce(place, 1e6) == netreduce_rack(place, 1e6) == pytest.approx(2e-6 + 1e-3)
 
 
@@ -86,5 +86,5 @@ def test_parallel_netreduce_beats_tencent_from_two_machines_on():
 )  # fmt: skip
 def test_machines_that_cannot_be(arguments, text):
     with pytest.raises(ScenarioError) as caught:
-        Machines(*arguments)
+        EqualMachines(*arguments)
     assert str(caught.value) == text

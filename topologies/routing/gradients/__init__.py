@@ -1,10 +1,10 @@
 """Gradient routing: which switch aggregates which worker's gradients, and along which links they travel.
 
-A `Problem` goes in, a `Plan` comes out; `violations` says whether a plan holds. Pure functions; linear programs by
-HiGHS."""
+A `Problem` goes in, a `RoutingPlan` comes out; `violations` says whether a plan holds. Pure functions; linear programs
+by HiGHS."""
 
 from topologies.routing.gradients.assigned import assigned_plan
-from topologies.routing.gradients.plan import Load, Merge, Plan, Route, Stream
+from topologies.routing.gradients.plan import Load, Merge, Route, RoutingPlan, Stream
 from topologies.routing.gradients.planners import PLANNERS, Planner, make_plan
 from topologies.routing.gradients.problem import Infeasible, Problem
 from topologies.routing.gradients.storage import plan_from_document, plan_to_document
@@ -15,10 +15,10 @@ __all__ = [
     "Infeasible",
     "Load",
     "Merge",
-    "Plan",
     "Planner",
     "Problem",
     "Route",
+    "RoutingPlan",
     "Stream",
     "assigned_plan",
     "make_plan",

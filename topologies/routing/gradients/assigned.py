@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from topologies.routing.gradients.decompose import route_of
 from topologies.routing.gradients.network import network_of
-from topologies.routing.gradients.plan import Merge, Plan, Stream
+from topologies.routing.gradients.plan import Merge, RoutingPlan, Stream
 from topologies.routing.gradients.problem import Problem
 
 __all__ = ["assigned_plan"]
@@ -14,7 +14,7 @@ __all__ = ["assigned_plan"]
 
 def assigned_plan(
     problem: Problem, nodes: Mapping[tuple[str, str], str], rates_bps: Mapping[str, float], name: str = "assigned"
-) -> Plan:
+) -> RoutingPlan:
     """`nodes`: by (worker, server), the switch that aggregates, or the server itself; `rates_bps`: by server. Whether
     it holds is for `violations` to say."""
     network = network_of(problem)
@@ -29,4 +29,4 @@ def assigned_plan(
         Merge(node, server, (route_of(network, node, node, network.path(node, server), rates_bps[server]),))
         for node, server in merged
     ]
-    return Plan(problem, name, tuple(streams), tuple(merges), float("inf"))
+    return RoutingPlan(problem, name, tuple(streams), tuple(merges), float("inf"))

@@ -19,7 +19,7 @@ import numpy as np
 from topologies.routing.gradients.decompose import route_of
 from topologies.routing.gradients.linear import LinearProgram, NoSolution, Solution
 from topologies.routing.gradients.network import FlowNetwork, network_of
-from topologies.routing.gradients.plan import Merge, Plan, Route, Stream
+from topologies.routing.gradients.plan import Merge, Route, RoutingPlan, Stream
 from topologies.routing.gradients.problem import Infeasible, Problem
 
 __all__ = ["GoatPlacement", "place_submodels", "plan_goat"]
@@ -113,7 +113,7 @@ def place_submodels(
     return GoatPlacement(tuple(owners.items()), tuple((w, g, s) for (w, g), s in sends.items()), cost, network)
 
 
-def plan_goat(problem: Problem, rng: np.random.Generator) -> Plan:
+def plan_goat(problem: Problem, rng: np.random.Generator) -> RoutingPlan:
     """Every worker sends each sub-model to the switch that has it, along a shortest way, all as fast as links and
     switches allow. Raises ValueError where there is more than one server, and where the network is too large for the
     linear program."""
@@ -139,7 +139,7 @@ def plan_goat(problem: Problem, rng: np.random.Generator) -> Plan:
         Merge(switch, server, (_way(network, switch, switch, server, share * count),)) for switch, count in used.items()
     ]
     note = f"{len(models)} equal sub-models, {'exact' if exact else 'rounded'}"
-    whole = Plan(problem, "goat", tuple(streams), tuple(merges), float("inf"), note=note)
+    whole = RoutingPlan(problem, "goat", tuple(streams), tuple(merges), float("inf"), note=note)
     rate_bps = min(
         load.capacity_bps / load.load_bps for load in (*whole.link_loads, *whole.switch_loads) if load.load_bps > 0
     )

@@ -13,7 +13,7 @@ from topologies.routing.gradients.linkaware import LinkAware, Optimum
 from topologies.routing.gradients.network import FlowNetwork, Site, network_of
 from topologies.routing.gradients.one_node import most_whole_bps, worthwhile
 from topologies.routing.gradients.pathwise import relaxed
-from topologies.routing.gradients.plan import Plan, Stream
+from topologies.routing.gradients.plan import RoutingPlan, Stream
 from topologies.routing.gradients.problem import Problem
 from topologies.routing.gradients.rounding import RateRounding
 
@@ -42,7 +42,7 @@ _CANDIDATES = 2
 """ways per site and node in addition to those of the relaxation"""
 
 
-def plan_grid(problem: Problem, rng: np.random.Generator) -> Plan:
+def plan_grid(problem: Problem, rng: np.random.Generator) -> RoutingPlan:
     """One node and one way per worker: exact where the problem is small, else by rounding and repair."""
     network = network_of(problem)
     if len(network.sites) * (len(network.aggregators) + 1) <= _EXACT_CHOICES:
@@ -50,25 +50,25 @@ def plan_grid(problem: Problem, rng: np.random.Generator) -> Plan:
     return plan_grid_rounded(problem, rng, "grid")
 
 
-def plan_grid_lp(problem: Problem) -> Plan:
+def plan_grid_lp(problem: Problem) -> RoutingPlan:
     """Gradients may be split between nodes and ways: the bound of all that aggregate each gradient at most once."""
     best = relaxed(network_of(problem))
-    return Plan(problem, "grid-lp", best.streams, best.merges, best.rate_bps, best.binds)
+    return RoutingPlan(problem, "grid-lp", best.streams, best.merges, best.rate_bps, best.binds)
 
 
-def plan_grid_exact(problem: Problem, name: str = "grid-exact") -> Plan:
+def plan_grid_exact(problem: Problem, name: str = "grid-exact") -> RoutingPlan:
     """One node and one way per worker, the fastest of all such plans (a mixed-integer program). Each aim takes ten
     seconds at most, and the note says when that was not enough."""
     network = network_of(problem)
     bound, binds = LinkAware(network).bound_bps()
     best = LinkAware(network, whole=True, time_limit_s=_TIME_LIMIT_S).solve()
     note = "exact" if best.proved else "not proved best: the time limit ended the search"
-    return Plan(problem, name, best.streams, best.merges, bound, binds, note)
+    return RoutingPlan(problem, name, best.streams, best.merges, bound, binds, note)
 
 
 def plan_grid_rounded(
     problem: Problem, rng: np.random.Generator, name: str = "grid-rounded", draws: int = DRAWS
-) -> Plan:
+) -> RoutingPlan:
     """The best of some roundings of the linear program, each repaired; then rates max-min fair on these ways.
 
     In large networks the program is also rounded with few switches. Where gradients may be split, it opens as many as
@@ -139,7 +139,7 @@ def link_rounding(
     return RateRounding(choices, each, best.rate_bps, rng, even=few), out
 
 
-def plan_grid_eq1(problem: Problem, rng: np.random.Generator) -> Plan:
+def plan_grid_eq1(problem: Problem, rng: np.random.Generator) -> RoutingPlan:
     """R-GRIA as in the paper: Eq. 1, which sees no links, rounded and repaired; shortest ways; then what the links
     leave."""
     network = network_of(problem)
@@ -172,10 +172,10 @@ def _filled(
     bound: float,
     binds: tuple[str, ...],
     note: str,
-) -> Plan:
+) -> RoutingPlan:
     (server,) = network.problem.servers
     filled = fill(network, ways, {(switch, server): path for switch, path in out.items()})
-    return Plan(network.problem, name, filled.streams, filled.merges, bound, binds, note)
+    return RoutingPlan(network.problem, name, filled.streams, filled.merges, bound, binds, note)
 
 
 def _ways(network: FlowNetwork, stream: Stream) -> list[tuple[Way, float]]:

@@ -10,7 +10,7 @@ from topologies.routing.gradients.linear import NoSolution
 from topologies.routing.gradients.linkaware import LinkAware, Optimum
 from topologies.routing.gradients.network import FlowNetwork, Site, network_of
 from topologies.routing.gradients.pathwise import relaxed
-from topologies.routing.gradients.plan import Plan
+from topologies.routing.gradients.plan import RoutingPlan
 from topologies.routing.gradients.problem import Problem
 
 __all__ = ["plan_inart"]
@@ -20,7 +20,7 @@ _EXACT_CHOICES = 200
 _TIME_LIMIT_S = 10.0
 
 
-def plan_inart(problem: Problem) -> Plan:
+def plan_inart(problem: Problem) -> RoutingPlan:
     """One node per worker and server, exact where the problem is small; ways may be split. Larger ones: each worker
     keeps the node with its largest share in the linear program, and the shares are planned again around these."""
     network = network_of(problem)
@@ -51,5 +51,5 @@ def replace_sites(network: FlowNetwork) -> FlowNetwork:
     return replace(network, sites=sites)
 
 
-def _plan(problem: Problem, best: Optimum, relaxation: Optimum, note: str) -> Plan:
-    return Plan(problem, "inart", best.streams, best.merges, relaxation.rate_bps, relaxation.binds, note)
+def _plan(problem: Problem, best: Optimum, relaxation: Optimum, note: str) -> RoutingPlan:
+    return RoutingPlan(problem, "inart", best.streams, best.merges, relaxation.rate_bps, relaxation.binds, note)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from topologies.routing.gradients.filling import Way, fill
 from topologies.routing.gradients.linkaware import LinkAware
 from topologies.routing.gradients.network import FlowNetwork, Site, network_of
-from topologies.routing.gradients.plan import Plan
+from topologies.routing.gradients.plan import RoutingPlan
 from topologies.routing.gradients.problem import Problem
 
 __all__ = ["nearest_aggregator", "plan_atp", "plan_atp_whole", "plan_switchml"]
@@ -23,7 +23,7 @@ def nearest_aggregator(network: FlowNetwork, switch: str, server: str) -> str | 
     return min(near, key=lambda name: (away[name], network.distances(name)[home]), default=None)
 
 
-def plan_switchml(problem: Problem) -> Plan:
+def plan_switchml(problem: Problem) -> RoutingPlan:
     """All that a worker sends is aggregated at its nearest switch, and nothing goes around it (SwitchML-like). A worker
     that reaches no such switch sends to the server."""
     network = network_of(problem)
@@ -34,7 +34,7 @@ def plan_switchml(problem: Problem) -> Plan:
     })  # fmt: skip
 
 
-def plan_atp(problem: Problem, *, merge_residual: bool = True) -> Plan:
+def plan_atp(problem: Problem, *, merge_residual: bool = True) -> RoutingPlan:
     """What the nearest switch cannot take goes on along a shortest way to the server (ATP-like).
 
     `merge_residual`: the last switch of that way that can aggregate takes it. ATP's switch next to the server does so,
@@ -49,7 +49,7 @@ def plan_atp(problem: Problem, *, merge_residual: bool = True) -> Plan:
     return _filled(network, "atp" if merge_residual else "atp-unmerged", ways)
 
 
-def plan_atp_whole(problem: Problem) -> Plan:
+def plan_atp_whole(problem: Problem) -> RoutingPlan:
     """As ATP, but without splitting: workers whose switch is full send all to the server, along ways that are chosen
     well. All servers get equal shares (how InArt's paper draws ATP)."""
     network = network_of(problem)
@@ -58,7 +58,7 @@ def plan_atp_whole(problem: Problem) -> Plan:
         return node in (server, nearest_aggregator(network, site.switch, server))
 
     best = LinkAware(network, allowed, whole=True, time_limit_s=_TIME_LIMIT_S).solve()
-    return Plan(problem, "atp-whole", best.streams, best.merges, float("inf"))
+    return RoutingPlan(problem, "atp-whole", best.streams, best.merges, float("inf"))
 
 
 def _to_nearest(network: FlowNetwork, worker: str, server: str) -> tuple[Way, ...]:
@@ -80,8 +80,8 @@ def _on_the_way(network: FlowNetwork, direct: Way) -> Iterator[Way]:
             return
 
 
-def _filled(network: FlowNetwork, name: str, ways: dict[tuple[str, str], tuple[Way, ...]]) -> Plan:
+def _filled(network: FlowNetwork, name: str, ways: dict[tuple[str, str], tuple[Way, ...]]) -> RoutingPlan:
     keys = {(way.node, server) for (_, server), chosen in ways.items() for way in chosen if way.node != server}
     out = {(switch, server): network.path(switch, server) for switch, server in keys}
     filled = fill(network, ways, out)
-    return Plan(network.problem, name, filled.streams, filled.merges, float("inf"))
+    return RoutingPlan(network.problem, name, filled.streams, filled.merges, float("inf"))

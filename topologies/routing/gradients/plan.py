@@ -8,7 +8,7 @@ from functools import cached_property
 
 from topologies.routing.gradients.problem import Problem
 
-__all__ = ["Load", "Merge", "Plan", "Route", "Stream"]
+__all__ = ["Load", "Merge", "Route", "RoutingPlan", "Stream"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RoutingPlan:
     """A value: everything else follows from these. `violations` says whether it holds."""
 
     problem: Problem

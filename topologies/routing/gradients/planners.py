@@ -1,4 +1,4 @@
-"""Planners by name: each makes a Plan of a Problem, or says what is in the way."""
+"""Planners by name: each makes a RoutingPlan of a Problem, or says what is in the way."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from topologies.routing.gradients.inart import plan_inart
 from topologies.routing.gradients.linear import NoSolution
 from topologies.routing.gradients.nearest_switch import plan_atp, plan_atp_whole, plan_switchml
 from topologies.routing.gradients.network import network_of
-from topologies.routing.gradients.plan import Merge, Plan, Stream
+from topologies.routing.gradients.plan import Merge, RoutingPlan, Stream
 from topologies.routing.gradients.problem import Infeasible, Problem
 from topologies.routing.gradients.unaggregated import plan_geryon, plan_multipath, plan_shortest
 from topologies.routing.gradients.validation import TOLERANCE, violations
@@ -31,7 +31,7 @@ __all__ = ["PLANNERS", "Planner", "make_plan"]
 class Planner:
     meaning: str
     """one line for people"""
-    run: Callable[[Problem, np.random.Generator], Plan]
+    run: Callable[[Problem, np.random.Generator], RoutingPlan]
     aggregates: bool = True
     several_servers: bool = True
 
@@ -96,7 +96,7 @@ PLANNERS: dict[str, Planner] = {
 }
 
 
-def make_plan(problem: Problem, planner: str, rng: np.random.Generator) -> Plan:
+def make_plan(problem: Problem, planner: str, rng: np.random.Generator) -> RoutingPlan:
     """A plan that holds (`violations` finds nothing). `rng`: for planners that draw.
 
     Raises Infeasible with what binds, KeyError for an unknown planner, and ValueError where the planner knows one
@@ -124,7 +124,7 @@ def make_plan(problem: Problem, planner: str, rng: np.random.Generator) -> Plan:
     return plan
 
 
-def _full(plan: Plan) -> tuple[str, ...]:
+def _full(plan: RoutingPlan) -> tuple[str, ...]:
     """Links and switches without room that the slowest workers' gradients pass."""
     slow = {worker for worker, rate in plan.worker_rates.items() if rate <= plan.min_rate_bps * (1 + TOLERANCE)}
     streams = [stream for stream in plan.streams if stream.worker in slow]

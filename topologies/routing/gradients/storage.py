@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from topologies.graph import Link, LinkShape, Node, Role, Topology
-from topologies.routing.gradients.plan import Merge, Plan, Route, Stream
+from topologies.routing.gradients.plan import Merge, Route, RoutingPlan, Stream
 from topologies.routing.gradients.problem import Problem
 
 __all__ = ["SCHEMA", "plan_from_document", "plan_to_document"]
@@ -14,7 +14,7 @@ SCHEMA = 1
 """raised whenever a reader of the old form would misread the new one"""
 
 
-def plan_to_document(plan: Plan) -> dict[str, Any]:
+def plan_to_document(plan: RoutingPlan) -> dict[str, Any]:
     """What `json.dumps` takes. Rates and capacities in bits per second; `loads` and `min_rate_bps` are for readers:
     they follow from the rest, and loading leaves them alone."""
     problem = plan.problem
@@ -54,7 +54,7 @@ def plan_to_document(plan: Plan) -> dict[str, Any]:
     }
 
 
-def plan_from_document(document: object) -> Plan:
+def plan_from_document(document: object) -> RoutingPlan:
     """Raises ValueError for what is no plan, or one of another schema. It may be a plan that does not hold:
     `violations`."""
     if not isinstance(document, dict) or "schema" not in document:
@@ -71,7 +71,7 @@ def plan_from_document(document: object) -> Plan:
             float(asked["demand_bps"]),
         )
         bound = document["bound_bps"]
-        return Plan(
+        return RoutingPlan(
             problem,
             document["planner"],
             tuple(Stream(s["worker"], s["server"], s["node"], _load_routes(s)) for s in document["streams"]),

@@ -8,7 +8,7 @@ from topologies.routing.gradients.filling import Way, fill
 from topologies.routing.gradients.linkaware import LinkAware
 from topologies.routing.gradients.network import FlowNetwork, Site, network_of
 from topologies.routing.gradients.pathwise import relaxed
-from topologies.routing.gradients.plan import Plan
+from topologies.routing.gradients.plan import RoutingPlan
 from topologies.routing.gradients.problem import Problem
 
 __all__ = ["plan_geryon", "plan_multipath", "plan_shortest"]
@@ -20,7 +20,7 @@ def direct(site: Site, node: str, server: str) -> bool:
     return node == server
 
 
-def plan_shortest(problem: Problem) -> Plan:
+def plan_shortest(problem: Problem) -> RoutingPlan:
     """One shortest way each (the workers take equally short ones in turn), rates max-min fair."""
     network = network_of(problem)
     ways = {
@@ -31,7 +31,7 @@ def plan_shortest(problem: Problem) -> Plan:
     return _filled(network, "shortest", ways)
 
 
-def plan_geryon(problem: Problem) -> Plan:
+def plan_geryon(problem: Problem) -> RoutingPlan:
     """One way each, chosen together so that the slowest worker is as fast as possible (Geryon-like); then max-min fair.
 
     Source: what GRID's paper compares itself with (section 3.1): the detour of its example's W4 follows from the
@@ -48,13 +48,15 @@ def plan_geryon(problem: Problem) -> Plan:
     )
 
 
-def plan_multipath(problem: Problem) -> Plan:
+def plan_multipath(problem: Problem) -> RoutingPlan:
     """Every gradient over as many ways as it likes: the most that is possible without aggregation."""
     network = network_of(problem)
     best = relaxed(network, direct)
-    return Plan(problem, "multipath", best.streams, best.merges, best.rate_bps, best.binds)
+    return RoutingPlan(problem, "multipath", best.streams, best.merges, best.rate_bps, best.binds)
 
 
-def _filled(network: FlowNetwork, name: str, ways: Mapping[tuple[str, str], tuple[Way, ...]], note: str = "") -> Plan:
+def _filled(
+    network: FlowNetwork, name: str, ways: Mapping[tuple[str, str], tuple[Way, ...]], note: str = ""
+) -> RoutingPlan:
     filled = fill(network, ways, {})
-    return Plan(network.problem, name, filled.streams, filled.merges, float("inf"), (), note)
+    return RoutingPlan(network.problem, name, filled.streams, filled.merges, float("inf"), (), note)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from topologies.graph import Role
-from topologies.routing.gradients.plan import Merge, Plan, Route, Stream
+from topologies.routing.gradients.plan import Merge, Route, RoutingPlan, Stream
 
 __all__ = ["TOLERANCE", "violations"]
 
@@ -13,13 +13,13 @@ TOLERANCE = 1e-6
 """relative: solvers compute in floating point"""
 
 
-def violations(plan: Plan) -> tuple[str, ...]:
+def violations(plan: RoutingPlan) -> tuple[str, ...]:
     """What is wrong with it, one text each; none: it holds. Checked from the topology alone, by none of the planners'
     code."""
     return tuple(_violations(plan))
 
 
-def _violations(plan: Plan) -> Iterator[str]:
+def _violations(plan: RoutingPlan) -> Iterator[str]:
     problem, ground = plan.problem, _ground(plan)
     switches = set(problem.aggregators)
     for stream in plan.streams:
@@ -49,7 +49,7 @@ _Ground = tuple[dict[str, set[str]], set[str]]
 """(ends by link, hosts)"""
 
 
-def _ground(plan: Plan) -> _Ground:
+def _ground(plan: RoutingPlan) -> _Ground:
     topology = plan.problem.topology
     return (
         {link.name: {link.a, link.b} for link in topology.links},
@@ -80,7 +80,7 @@ def _wrong_links(ground: _Ground, route: Route, what: str) -> Iterator[str]:
             yield f"{what}: host {node} is on the way"
 
 
-def _unequal(plan: Plan) -> Iterator[str]:
+def _unequal(plan: RoutingPlan) -> Iterator[str]:
     """What comes in and what goes out. A merged stream is as fast as its fastest input, and every worker serves every
     server that has a share at all."""
     fastest: dict[tuple[str, str], float] = {}

@@ -13,7 +13,7 @@ from workloads.collectives.ina_header import DTYPE_CODES, OP_CODES
 from workloads.config import ArithmeticSpec
 
 pytest.importorskip("amaranth", reason="needs Amaranth, which ./tb test installs unless TB_NO_RTL is set")
-from switch_nodes.fpga.rtl.adder import LATENCY, Lane
+from switch_nodes.fpga.rtl.adder import LATENCY, AdderLane
 
 _SPECIAL = (
     0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007FFFFF, 0x00800000, 0x807FFFFF, 0x3F800000, 0xBF800000,
@@ -29,7 +29,7 @@ _VALUES = st.one_of(st.sampled_from(_SPECIAL), st.integers(0, 0xFFFFFFFF), _NEAR
 
 def _by_hardware(columns: list[list[int]], op: str, dtype: str) -> list[int]:
     """The fold of each list of values."""
-    lane, found = Lane(floats=True), []
+    lane, found = AdderLane(floats=True), []
 
     async def bench(ctx):
         ctx.set(lane.op, OP_CODES[op])

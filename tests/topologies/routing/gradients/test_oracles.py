@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from topologies import Cable, LinkShape, Topology, assemble, grid_triangle, host, switch
-from topologies.routing.gradients import Plan, Problem, assigned_plan, make_plan, violations
+from topologies.routing.gradients import Problem, RoutingPlan, assigned_plan, make_plan, violations
 from topologies.routing.gradients.eq1 import solve_eq1
 from topologies.routing.gradients.goat import place_submodels
 from topologies.routing.gradients.grid import eq1_rounding
@@ -42,7 +42,7 @@ def _example(switch_gbps: float = 9, server_gbps: float = 9, access_gbps: float 
     return Problem.of(grid_triangle(_shape(3), _shape(server_gbps), access), ("ps",), switch_gbps * _G)
 
 
-def _plan(problem: Problem, planner: str) -> Plan:
+def _plan(problem: Problem, planner: str) -> RoutingPlan:
     return make_plan(problem, planner, np.random.default_rng(1))
 
 

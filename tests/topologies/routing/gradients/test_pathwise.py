@@ -8,7 +8,7 @@ import pytest
 from testbed.bench.gridplans import random_problem
 from testbed.bench.gridsizes import fabric_problem
 from topologies import LinkShape, fat_tree, spine_leaf
-from topologies.routing.gradients import Plan, Problem, pathwise, violations
+from topologies.routing.gradients import Problem, RoutingPlan, pathwise, violations
 from topologies.routing.gradients.linkaware import LinkAware
 from topologies.routing.gradients.network import Site, network_of
 from topologies.routing.gradients.pathwise import relaxed
@@ -23,7 +23,7 @@ def _same(problem: Problem) -> None:
     network = network_of(problem)
     ours, arcs = relaxed(network), LinkAware(network).solve()
     assert ours.rate_bps == pytest.approx(arcs.rate_bps, rel=1e-6)
-    plan = Plan(problem, "grid-lp", ours.streams, ours.merges, ours.rate_bps)
+    plan = RoutingPlan(problem, "grid-lp", ours.streams, ours.merges, ours.rate_bps)
     assert violations(plan) == ()
     assert plan.min_rate_bps == pytest.approx(arcs.rate_bps, rel=1e-6)
 
