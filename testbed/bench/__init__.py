@@ -1,6 +1,6 @@
 """Paired measurements."""
 
 from testbed.bench.options import BenchOptions
-from testbed.bench.registry import bench_world, require_plans, run_bench
+from testbed.bench.registry import bench_world, plans_of, run_bench
 
-__all__ = ["BenchOptions", "bench_world", "require_plans", "run_bench"]
+__all__ = ["BenchOptions", "bench_world", "plans_of", "run_bench"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from testbed.checkers.contract import JudgedProtocol
+from testbed.bench.contract import MeasuredProtocol
 from testbed.scenario.known import lacks_methods, protocol_of
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Hunted:
         return self.hunt.values_per_index
 
 
-class Protocol(JudgedProtocol):
+class Protocol(MeasuredProtocol):
     """A collective as one object: the fields of `KnownProtocol`, and the methods that all floors ask for.
 
     A class needs `plan`, and `order` where its sums are exact. Every other part asks the object, and compares no name

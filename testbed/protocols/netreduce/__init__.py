@@ -13,6 +13,8 @@ from testbed.scenario.protocol import KeyGroup
 from workloads.config import IRN_RECOVERIES
 
 if TYPE_CHECKING:
+    from testbed.bench.contract import Bench
+    from testbed.bench.papers.headline import Headline
     from testbed.checkers.folds import Array
     from testbed.explain.contract import NodeWait
     from testbed.plan.model import Plan
@@ -62,6 +64,16 @@ class _NetReduce(ConnectedProtocol, WholeVectors):
         from testbed.protocols.netreduce.waits import waits_in  # when a stall is explained
 
         return waits_in(machines, plan)
+
+    def benches(self) -> tuple[Bench, ...]:
+        from testbed.protocols.netreduce.bench import BENCHES  # when one is run
+
+        return BENCHES
+
+    def headlines(self) -> tuple[Headline, ...]:
+        from testbed.protocols.netreduce.bench_papers import HEADLINES  # when papers are compared
+
+        return HEADLINES
 
 
 PROTOCOL = _NetReduce(
