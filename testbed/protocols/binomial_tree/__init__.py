@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.scheduled import ScheduledProtocol
-from workloads.collectives.binomial_tree import binomial_tree, tree_broadcast, tree_reduce
+from workloads.binomial_tree.schedule import binomial_tree, tree_broadcast, tree_reduce
 from workloads.collectives.operations import ALL_REDUCE
 from workloads.config import HostConfig
 

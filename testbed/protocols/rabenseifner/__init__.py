@@ -10,8 +10,8 @@ from testbed.protocols.rabenseifner.checks import check_halves
 from testbed.protocols.rabenseifner.keys import RabenseifnerKeys
 from testbed.scenario.model import Job
 from workloads.collectives.operations import ALL_REDUCE
-from workloads.collectives.rabenseifner import rabenseifner
 from workloads.config import HostConfig
+from workloads.rabenseifner.schedule import rabenseifner
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workloads.collectives.held import kept
-from workloads.collectives.pairwise import pairwise
 from workloads.collectives.schedules import chunk_bounds
 from workloads.errors import ScenarioError
+from workloads.pairwise.schedule import pairwise
 
 
 def own_place(rank: int, ranks: int, elements: int) -> tuple[range, range]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.collectives.binomial_tree import tree_broadcast, tree_reduce
+from workloads.binomial_tree.schedule import tree_broadcast, tree_reduce
 from workloads.collectives.pairs import PairPhase
 from workloads.errors import ScenarioError
 
