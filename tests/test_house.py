@@ -15,7 +15,7 @@ MOST = {
     "files that ask a flag": 0,
     "functions with nine or more parameters": 2,
     "public classes that share a name": 35,
-    "files outside its folders that name a protocol": 81,
+    "files outside its folders that name a protocol": 52,
     "modules outside transports that know a RoCE field": 9,
 }
 """of today; if you lower a count, lower it here, too"""

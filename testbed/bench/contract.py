@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from testbed.checkers.contract import JudgedProtocol
+from testbed.scale.contract import ScaledProtocol
 
 if TYPE_CHECKING:
     from testbed.bench.options import BenchOptions
@@ -30,7 +30,7 @@ class Bench:
     """what `--plan-only` makes without a run: (tables by name, seeds, whether as JSON) -> exit code. None: nothing"""
 
 
-class MeasuredProtocol(JudgedProtocol):
+class MeasuredProtocol(ScaledProtocol):
     """The methods that say what is measured of a protocol."""
 
     def benches(self) -> tuple[Bench, ...]:

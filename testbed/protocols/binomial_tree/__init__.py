@@ -13,6 +13,7 @@ from workloads.config import HostConfig
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
+    from testbed.scale.model import RackModel
 
 __all__ = ["PROTOCOL"]
 
@@ -28,6 +29,11 @@ class _BinomialTree(ScheduledProtocol):
         job = plan.scenario.job
         total = tree_fold(gradients, workers[0].collective.arithmetic, job.root)
         return held_by_ranks(job.operation, job.root, gradients, total)
+
+    def rack_model(self) -> RackModel:
+        from testbed.protocols.binomial_tree.scale import MODEL  # when a large system is estimated
+
+        return MODEL
 
 
 PROTOCOL = _BinomialTree(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from testbed.checkers.folds import Array
     from testbed.explain.contract import NodeWait
     from testbed.plan.model import Plan
+    from testbed.scale.model import RackModel
     from testbed.scenario.model import Scenario
     from testbed.scenario.sections import KnownSections
     from testbed.states.contract import Explored
@@ -74,6 +75,11 @@ class _NetReduce(ConnectedProtocol, WholeVectors):
         from testbed.protocols.netreduce.bench_papers import HEADLINES  # when papers are compared
 
         return HEADLINES
+
+    def rack_model(self) -> RackModel:
+        from testbed.protocols.netreduce.scale import MODEL  # when a large system is estimated
+
+        return MODEL
 
 
 PROTOCOL = _NetReduce(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from testbed.checkers.folds import Array
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
+    from testbed.scale.model import RackModel
     from testbed.scenario.sections import KnownSections
 
 __all__ = ["PROTOCOL"]
@@ -50,6 +51,11 @@ class _Rabenseifner(ScheduledProtocol):
         from testbed.protocols.rabenseifner.hunt import HUNT  # when schedules are drawn
 
         return HUNT
+
+    def rack_model(self) -> RackModel:
+        from testbed.protocols.rabenseifner.scale import MODEL  # when a large system is estimated
+
+        return MODEL
 
 
 PROTOCOL = _Rabenseifner(

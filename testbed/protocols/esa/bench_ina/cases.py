@@ -9,9 +9,9 @@ from functools import cached_property
 from testbed.scenario import parse_scenario
 from testbed.scenario.model import Job
 from testbed.sweeps.loader import load_sweep
-from testbed.sweeps.scenario_grid import make_points
 from testbed.sweeps.scenario_loader import SweepWords
 from testbed.sweeps.scenario_model import Point, ScenarioSweep
+from testbed.sweeps.scenario_points import make_points
 
 __all__ = ["ATP", "ESA", "ESA_ACK", "ESA_EQUAL", "MEMORY_KEY", "SWITCHML", "InaCase", "cases_of", "emulated_case"]
 

@@ -7,24 +7,16 @@ its recovery, and more than one iteration (the packet level has both).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 
+from testbed.scale.model import RackLink
 from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.trains import Pipe, Train, TrainFraming
 
-__all__ = ["RackLink", "netreduce_on_rack"]
+__all__ = ["netreduce_on_rack"]
 
 _RECEIVED, _ACKED, _START = 0, 1, 2
 _INA_HEADER_BYTES = 16
-
-
-@dataclass(frozen=True, slots=True)
-class RackLink:
-    """Between a host and its switch, the same both ways."""
-
-    rate_bps: float
-    delay_ns: float = 0.0
 
 
 def netreduce_on_rack(

@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 
 from testbed.sweeps.model import PointTask, Sweep
-from testbed.sweeps.parameters import FAMILIES, FORMULAS_OF_RACK
+from testbed.sweeps.parameters import FAMILIES, formulas_of_rack
 from workloads.costs import FLAT_COSTS
 from workloads.costs.checks import is_power_of_two
 
@@ -43,7 +43,7 @@ def why_not(model: str, family: str, algorithm: str, values: dict[str, int]) -> 
         if values["intra_rate"] < values["inter_rate"]:
             return "intra_rate is below inter_rate"
         return ""
-    if FORMULAS_OF_RACK.get(algorithm, algorithm) in _HALVES and not is_power_of_two(values["hosts"]):
+    if formulas_of_rack().get(algorithm, algorithm) in _HALVES and not is_power_of_two(values["hosts"]):
         return f"hosts is no power of two, which {algorithm} needs"
     if model == "formula":
         return ""
