@@ -132,6 +132,11 @@ class Protocol(MeasuredProtocol):
         """None: no schedule is drawn for it, or, over reliable connections, as for NetReduce."""
         return None
 
+    def ring_steps(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of the steps that its switches trace in hunts over rings (`testbed.hunt.transitions`): on a rack, and
+        those that only a fabric has."""
+        return (), ()
+
     def states(self) -> Explored | None:
         """How all states of a small configuration are visited. None: they are not."""
         return None

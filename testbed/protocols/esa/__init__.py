@@ -39,7 +39,7 @@ class _Esa(AtpWorkers):
         return plan_atp(scenario)
 
     def why_bytes_depend_on_time(self, scenario: Scenario) -> str:
-        from workloads.atp.priority import TIMELESS  # when a run is replayed
+        from workloads.datagrams.priority import TIMELESS  # when a run is replayed
 
         jobs = scenario.all_jobs
         if len(jobs) == 1 and jobs[0].priority not in TIMELESS:

@@ -61,6 +61,11 @@ class _NetReduce(ConnectedProtocol, WholeVectors):
 
         return EXPLORED
 
+    def ring_steps(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        from testbed.protocols.netreduce.hunt_steps import ON_FABRIC, ON_RACK  # in a hunt
+
+        return ON_RACK, ON_FABRIC
+
     def waits(self, machines: Mapping[str, object], plan: Plan) -> Iterable[NodeWait]:
         from testbed.protocols.netreduce.waits import waits_in  # when a stall is explained
 

@@ -1,4 +1,4 @@
-"""What is known of programs `atp` and `esa` before they run."""
+"""What is known of program `esa` before it runs."""
 
 from dataclasses import fields
 
@@ -8,12 +8,6 @@ from switch_nodes.kinds import ProgramFactory, ProgramKind
 __all__ = ["KINDS"]
 
 
-def _atp() -> ProgramFactory:
-    from switch_nodes.aggregators import AtpProgram
-
-    return AtpProgram
-
-
 def _esa() -> ProgramFactory:
     from switch_nodes.aggregators import EsaProgram
 
@@ -21,14 +15,6 @@ def _esa() -> ProgramFactory:
 
 
 KINDS = (
-    ProgramKind(
-        "atp",
-        "adds workers' packets in slots that a hash chooses, first come first served; what meets a taken one goes on "
-        "to the server",
-        _atp,
-        uses=("jobs", "memory", "knobs"),
-        knobs=("reclaim",),
-    ),
     ProgramKind(
         "esa",
         "as atp, but a packet of higher priority takes the slot, and a complete sum leaves it at once",

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from workloads.atp.slots import SlotTable, mix
+from workloads.datagrams.slots import SlotTable, mix
 
 
 def slots(table: SlotTable, window: int) -> list[int]:

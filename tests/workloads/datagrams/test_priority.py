@@ -9,7 +9,8 @@ import pytest
 from testbed.scenario.names import PRIORITIES as NAMED
 from workloads.atp.config import AtpConfig
 from workloads.atp.pressure import Pressure
-from workloads.atp.priority import (
+from workloads.config import JobShare, WorkloadConfig
+from workloads.datagrams.priority import (
     LEAST_X0,
     MOST_X0,
     PRIORITIES,
@@ -19,7 +20,6 @@ from workloads.atp.priority import (
     quantise,
     register_priority,
 )
-from workloads.config import JobShare, WorkloadConfig
 from workloads.errors import ScenarioError
 from workloads.gradients import create_source
 from workloads.layers import ComputeConfig, LayerConfig
