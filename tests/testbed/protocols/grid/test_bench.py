@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from testbed.bench import grid as bench
 from testbed.bench import swept
 from testbed.figures.routes import MeasuredRoute
 from testbed.history import Record
 from testbed.plan import make_plan
+from testbed.protocols.grid import bench
 from testbed.protocols.grid.bench import GridRun, grid_scenario, loads, run_of
 from testbed.runs.run import judge_scenario
 from testbed.scenario import parse_scenario

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.bench import gridfabrics
 from testbed.plan import make_plan
+from testbed.protocols.grid import bench_fabrics as gridfabrics
 from testbed.protocols.grid.bench_fabrics import (
     FabricRun,
     bench_fabrics,

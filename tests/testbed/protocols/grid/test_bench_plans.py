@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from testbed.bench import gridplans
+from testbed.protocols.grid import bench_plans as gridplans
 from testbed.protocols.grid.bench_planned import generator
 from testbed.protocols.grid.bench_plans import random_problem, rounding, run_plans
 from testbed.protocols.grid.bench_slots import slots

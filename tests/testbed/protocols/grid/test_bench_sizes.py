@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from testbed.bench import gridsizes
+from testbed.protocols.grid import bench_sizes as gridsizes
 from testbed.protocols.grid.bench_sizes import fabric_problem, growth, scale
 from topologies import LinkShape, spine_leaf
 

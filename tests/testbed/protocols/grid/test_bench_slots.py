@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.bench import gridslots
+from testbed.protocols.grid import bench_slots as gridslots
 from testbed.protocols.grid.bench_slots import slots
 from testbed.sweeps.showing import read_sweep
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.bench import fabric
+from testbed.protocols.netreduce import bench_fabric as fabric
 from testbed.protocols.netreduce.bench_fabric import bench_fabric, predicted_factor
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from testbed.bench import hierarchical, swept
+from testbed.bench import swept
 from testbed.bench.measure import measure
+from testbed.protocols.parallel_netreduce import bench as hierarchical
 from testbed.protocols.parallel_netreduce.bench import Setting, bench_hierarchical, find_crossover
 from testbed.protocols.parallel_netreduce.bench_machines import MachinesPlace, closed_form
 from testbed.scenario import dump_scenario, parse_scenario
