@@ -17,10 +17,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from testbed.scale.netreduce import RackLink, netreduce_on_rack
+from testbed.protocols.netreduce.scale_messages import netreduce_on_rack
+from testbed.scale.model import RackLink, RackPoint
 from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.packet import packet_level
-from testbed.scale.rack import RackPoint, message_level
+from testbed.scale.rack import message_level
 
 TARGET = 5e6
 """packet-hops per second"""

@@ -11,8 +11,9 @@ import random
 import sys
 from collections.abc import Sequence
 
+from testbed.scale.model import RackPoint
 from testbed.scale.packet import packet_level
-from testbed.scale.rack import RackPoint, flow_level, message_level
+from testbed.scale.rack import flow_level, message_level
 
 _LIMIT = 0.05
 _SHOWN = 5

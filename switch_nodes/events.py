@@ -167,6 +167,11 @@ class ConnectionStepped(Event):
     next: str
     action: str
 
+    @property
+    def knows_rank(self) -> bool:
+        """Whether the connection is that of `rank`: the switch saw that it carries messages of the ring."""
+        return self.next not in ("unknown", "plain")
+
 
 @dataclass(frozen=True, slots=True)
 class SlotStepped(Event):

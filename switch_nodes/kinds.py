@@ -20,7 +20,7 @@ from workloads.ownvalues import shown
 from workloads.plugins import PROGRAMS, plugins
 
 if TYPE_CHECKING:
-    from switch_nodes.program import SwitchProgram
+    from switch_nodes.program import CompiledSums, SwitchProgram
 
 __all__ = ["ProgramFactory", "ProgramKind", "program_kinds", "sums", "unused_keys", "uses"]
 
@@ -45,6 +45,9 @@ class ProgramKind:
     """whether a switch of this program that sums may be configured to aggregate nothing"""
     reports_slots: bool = False
     """its Machine has `bytes_in_slots` and `slot_waits` (`switch_nodes.program`)"""
+    compiled: Callable[[], type[CompiledSums]] | None = None
+    """imports and returns the class of its Machines that the compiled loop of virtual time drives; a class that derives
+    from it is not driven. None: there is none"""
     is_card: bool = False
     """its switch is an aggregation card, configured through registers"""
 

@@ -12,6 +12,7 @@ from switch_nodes.events import SwitchStatistics
 from workloads.machine import Buffer, Event, Machine
 
 __all__ = [
+    "CompiledSums",
     "LetsJobsGo",
     "ProgramBase",
     "SlotWait",
@@ -29,6 +30,23 @@ class SwitchProgram(Machine, Protocol):
 
     def finish(self, now: int) -> None:
         """Called once when the switch stops: queues the last events, SwitchStatistics among them."""
+        ...
+
+
+class CompiledSums(SwitchProgram, Protocol):
+    """A program whose sums the compiled loop of virtual time makes."""
+
+    @property
+    def compiled(self) -> tuple[int, int] | None:
+        """Addresses of the `struct netreduce_switch` and of its queue; None: this one takes all frames itself."""
+        ...
+
+    def catch_up(self) -> None:
+        """Behind the compiled loop: collect what it counted and noted."""
+        ...
+
+    def logged(self, kind: int, index: int, rank: int, message: int, offset: int) -> Event:
+        """The event that an entry of the log of the compiled loop stands for."""
         ...
 
 

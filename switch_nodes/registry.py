@@ -100,11 +100,17 @@ def built_on(name: str) -> tuple[str, ...]:
     found, _, _ = _class_of(name)
     kinds = program_kinds().values()
     for base in found.__mro__:
-        near = [kind for kind in kinds if _folder(kind.load.__module__) == _folder(base.__module__)]
+        near = [kind for kind in kinds if _folder(base.__module__) in _folders(kind)]
         exact = [kind for kind in near if kind.load() is base]
         if near:
             return tuple(kind.name for kind in exact or near)
     return ()
+
+
+def _folders(kind: ProgramKind) -> list[list[str]]:
+    """Its own, and that of its class. Cards have no class to derive from, and their packages may be missing."""
+    own = [_folder(kind.load.__module__)]
+    return own if kind.is_card else [*own, _folder(kind.load().__module__)]
 
 
 def _folder(module: str) -> list[str]:

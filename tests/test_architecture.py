@@ -77,12 +77,6 @@ def test_rooms_of_the_testbed_import_only_rooms_below_them() -> None:
     assert not wrong, wrong
 
 
-OF_ONE_PROTOCOL = {
-    "testbed/bench/evolution/cells.py": "ps",
-}
-"""benches of one protocol, outside its folder"""
-
-
 def test_no_room_imports_the_folder_of_a_protocol() -> None:
     """Of the folder of a protocol only `PROTOCOL` is asked for, by name. So the folder can be deleted."""
     found = {
@@ -90,9 +84,9 @@ def test_no_room_imports_the_folder_of_a_protocol() -> None:
         for path in python_files("testbed")
         for module in imported_modules(path)
         for name in names()
-        if f"{module}.".startswith(f"testbed.protocols.{name}.") and path.parent.name != name
+        if f"{module}.".startswith(f"testbed.protocols.{name}.") and name not in path.relative_to(ROOT).parts
     }
-    assert found == OF_ONE_PROTOCOL
+    assert found == {}
 
 
 def test_the_page_on_architecture_shows_the_floors_of_today() -> None:

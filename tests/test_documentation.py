@@ -163,7 +163,7 @@ def test_every_page_is_linked_from_the_readme_or_another_page():
 def test_the_help_of_bench_names_every_bench():
     commands = next(iter(make_parser("bench")._subparsers._group_actions)).choices
     words = re.search(r"^  NAME +(.*?)\n\n", commands["bench"].format_help(), re.DOTALL | re.MULTILINE).group(1)
-    assert re.findall(r"\w+", words) == list(registry._BENCHES)
+    assert re.findall(r"\w+", words) == list(registry.benches())
 
 
 def test_every_figure_of_jobs_is_explained():

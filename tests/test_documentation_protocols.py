@@ -31,9 +31,9 @@ from topologies import MAX_HOSTS
 from topologies.routing.gradients import goat
 from topologies.routing.gradients.pathwise import MOST_ARC_FLOWS
 from topologies.routing.gradients.planners import PLANNERS, make_plan
-from workloads.atp.priority import PRIORITIES
 from workloads.automaton import UNFORESEEN
 from workloads.collectives.ina_header import MAX_GROUP, MAX_MEMBERS, MIN_GROUP
+from workloads.datagrams.priority import PRIORITIES
 from workloads.datagrams.problems import MAX_INDICES, MAX_WORKERS
 from workloads.server import tables as server
 from workloads.wire.aggregation import MAX_ELEMENTS, MAX_GRID_ELEMENTS

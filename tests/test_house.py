@@ -15,7 +15,7 @@ MOST = {
     "files that ask a flag": 0,
     "functions with nine or more parameters": 0,
     "public classes that share a name": 12,
-    "files outside its folders that name a protocol": 81,
+    "files outside its folders that name a protocol": 0,
     "modules outside transports that know a RoCE field": 0,
 }
 """of today; if you lower a count, lower it here, too"""
@@ -25,6 +25,13 @@ MOST = {
 def test_no_count_grows(words: str) -> None:
     found = list(house.MEASURES[words]())
     assert len(found) <= MOST[words], "\n".join(found)
+
+
+def test_every_file_that_may_name_a_protocol_does() -> None:
+    """Otherwise its line, and the reason, are out of date."""
+    assert set(house.RIGHTLY_NAMED) - {place for place, _ in house.naming_at_all()} == set()
+    folders = [folder for more in house.MORE_FOLDERS.values() for folder in more]
+    assert [folder for folder in folders if not (house.ROOT / folder).is_dir()] == []
 
 
 def test_every_count_has_its_limit() -> None:

@@ -27,7 +27,6 @@ OWN = (
 """where protocols and programs know themselves"""
 OTHER_THINGS = {
     "topologies/routing/gradients/planners.py:PLANNERS": "planners of gradient routes: the table of them",
-    "testbed/sweeps/parameters.py:FORMULAS_OF_RACK": "models of sweeps: the closed form of each",
     "workloads/costs/registry.py:FLAT_COSTS": "closed forms: the table of them",
     "workloads/costs/traffic.py:_SHARES": "closed forms: the bytes that each sends",
 }

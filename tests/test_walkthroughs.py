@@ -63,7 +63,7 @@ def test_a_new_collective(copy: Path) -> None:
 def test_a_new_schedule(copy: Path, recovery: str) -> None:
     text = section("A collective that is a schedule")
     files = named_files(text)
-    assert list(files) == ["workloads/collectives/star.py", "testbed/protocols/star/__init__.py", "docs/star.md"]
+    assert list(files) == ["workloads/star/__init__.py", "testbed/protocols/star/__init__.py", "docs/star.md"]
     for name, content in files.items():
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).write_text(content, encoding="utf-8")

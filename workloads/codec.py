@@ -238,9 +238,10 @@ class Codec:
 
     def _field(self, kind: type, name: str, hint: Any) -> Reader:
         read = self._make(hint, self.ranges[kind, name]) if (kind, name) in self.ranges else self.reader(hint)
-        if (kind, name) not in self.choices:
+        known = self.choices.get((kind, name), getattr(kind, "CHOICES", {}).get(name))
+        if known is None:
             return read
-        words = tuple(self.choices[kind, name])
+        words = tuple(known)
 
         def read_choice(data: Any, name: str) -> Any:
             value = read(data, name)

@@ -371,4 +371,4 @@ class WorkerFellBack(Event):
     """RETRY_EXC: a path is dead; peer: a neighbour fell back before"""
     detail: str
     collective: str
-    """ring"""
+    """the one that it falls back to"""

@@ -1,4 +1,4 @@
-from workloads.atp.slots cimport mix
+from workloads.datagrams.slots cimport mix
 
 
 cpdef long long slot_index(long long job, long long sequence, long long slots) except -1

@@ -7,7 +7,7 @@ from collections import OrderedDict
 import cython
 
 if not cython.compiled:
-    from workloads.atp.slots import mix
+    from workloads.datagrams.slots import mix
 
 __all__ = ["MemoryRefused", "slot_index"]
 

@@ -1,6 +1,13 @@
 """What is known of program `netreduce` before it runs."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from switch_nodes.kinds import ProgramFactory, ProgramKind
+
+if TYPE_CHECKING:
+    from switch_nodes.netreduce.fast import FastNetReduceProgram
 
 __all__ = ["KINDS"]
 
@@ -11,6 +18,12 @@ def _netreduce() -> ProgramFactory:
     return create_netreduce
 
 
+def _compiled() -> type[FastNetReduceProgram]:
+    from switch_nodes.netreduce.fast import FastNetReduceProgram
+
+    return FastNetReduceProgram
+
+
 KINDS = (
     ProgramKind(
         "netreduce",
@@ -18,5 +31,6 @@ KINDS = (
         _netreduce,
         uses=("rings", "release", "gate"),
         reports_slots=True,
+        compiled=_compiled,
     ),
 )

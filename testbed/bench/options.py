@@ -30,6 +30,11 @@ class BenchOptions:
     plot: Path | None = None
     """file for the plot; None: where the bench thinks right"""
 
+    @property
+    def factor(self) -> int | None:
+        """The dilation as a number; None: left to the machine."""
+        return None if self.dilation in (None, "auto") else int(self.dilation)
+
 
 _FLAGS = {
     "quick": "--quick", "processes": "--jobs", "seeds": "--seeds", "csv": "--csv", "slower": "--slower",

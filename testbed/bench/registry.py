@@ -6,21 +6,16 @@ import difflib
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import cache
 
-from testbed.bench.allreduce import bench_allreduce
-from testbed.bench.evolution import bench_evolution
-from testbed.bench.fabric import bench_fabric
-from testbed.bench.grid import bench_grid
-from testbed.bench.gridfabrics import bench_fabrics
-from testbed.bench.hierarchical import bench_hierarchical
-from testbed.bench.ina import bench_ina
+from testbed.bench.contract import Bench, MeasuredProtocol
 from testbed.bench.loss import bench_loss
 from testbed.bench.options import BenchOptions, refuse_options
 from testbed.bench.papers import bench_papers
 from testbed.bench.peers import bench_peers
 from testbed.bench.rows import Report, Row, as_documents
 from testbed.runs.calibration import machine_name
+from testbed.scenario.known import protocols
 from testbed.terminal.numbers import quantity
 from testbed.terminal.standard import print_document
 from testbed.terminal.stream import columns
@@ -28,77 +23,48 @@ from testbed.terminal.tables import table_lines
 from testbed.terminal.ticker import speak
 from workloads.errors import ScenarioError
 
-__all__ = ["Bench", "bench_world", "require_plans", "run_bench"]
-
-Say = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Bench:
-    name: str
-    """name, as in `tb bench NAME`"""
-    run: Callable[[Say, str, BenchOptions], Report | list[Row]]
-    """(where progress goes, world, options) -> rows"""
-    worlds: tuple[str, ...]
-    """worlds that it can measure in; the first one is the default"""
-    options: tuple[str, ...] = ()
-    """names of the fields of BenchOptions that it uses"""
-    plans: bool = False
-    """whether it can make plans alone, without a run (`--plan-only`)"""
-
-
-def _factor(options: BenchOptions) -> int | None:
-    """None: left to the machine."""
-    return None if options.dilation in (None, "auto") else int(options.dilation)
-
-
-def _bench_grid(say: Say, world: str, options: BenchOptions) -> list[Row]:
-    rows = bench_grid(say, world, options.slower)
-    return rows + bench_fabrics(say) if world == "simulated" else rows
+__all__ = ["bench_world", "benches", "plans_of", "run_bench"]
 
 
 _NO_OPTIONS = BenchOptions()
-_BENCHES = {
-    bench.name: bench
-    for bench in (
-        Bench(
-            "allreduce",
-            lambda say, world, options: bench_allreduce(say, dilation=_factor(options)),
-            ("emulated",),
-            ("dilation",),
-        ),
-        Bench("evolution", bench_evolution, ("simulated", "emulated"), ("quick", "processes", "csv")),
-        Bench("fabric", lambda say, world, options: bench_fabric(say, world), ("simulated", "emulated")),
-        Bench("grid", _bench_grid, ("simulated", "emulated"), ("slower",), plans=True),
-        Bench("hierarchical", lambda say, world, options: bench_hierarchical(say, world), ("simulated", "emulated")),
-        Bench("ina", bench_ina, ("simulated", "emulated"), ("quick", "processes", "seeds", "csv", "repeats")),
-        Bench("loss", bench_loss, ("simulated", "emulated"), ("quick", "processes", "seeds", "csv")),
-        Bench("papers", bench_papers, ("simulated",), ("quick", "processes", "seeds", "csv")),
-        Bench(
-            "peers",
-            lambda say, world, options: bench_peers(say, options, _factor(options)),
-            ("emulated",),
-            ("quick", "csv", "repeats", "dilation", "plot"),
-        ),
-    )
-}
+_SHARED = (
+    Bench("loss", bench_loss, ("simulated", "emulated"), ("quick", "processes", "seeds", "csv")),
+    Bench("papers", bench_papers, ("simulated",), ("quick", "processes", "seeds", "csv")),
+    Bench(
+        "peers",
+        lambda say, world, options: bench_peers(say, options, options.factor),
+        ("emulated",),
+        ("quick", "csv", "repeats", "dilation", "plot"),
+    ),
+)
+"""those that compare protocols"""
 
 
-def require_plans(name: str) -> None:
-    """Raises ScenarioError unless bench `name` can make plans alone."""
-    if not _BENCHES[name].plans:
-        able = ", ".join(bench.name for bench in _BENCHES.values() if bench.plans)
+@cache
+def benches() -> dict[str, Bench]:
+    """By name, in the order of the alphabet: the shared ones, and those of protocols."""
+    known = [each for each in protocols() if isinstance(each, MeasuredProtocol)]
+    found = [*_SHARED, *(bench for protocol in known for bench in protocol.benches())]
+    return {bench.name: bench for bench in sorted(found, key=lambda bench: bench.name)}
+
+
+def plans_of(name: str) -> Callable[[str, int | None, bool], int]:
+    """What makes the plans of bench `name` (`Bench.plans`). Raises ScenarioError unless it can make plans alone."""
+    plans = benches()[name].plans
+    if plans is None:
+        able = ", ".join(bench.name for bench in benches().values() if bench.plans)
         raise ScenarioError(f"only the bench {able} makes plans", file="tb bench", key="--plan-only", found=f"'{name}'")
+    return plans
 
 
 def bench_world(name: str, world: str | None = None) -> str:
     """The world that bench `name` measures in; `world`: what the user asks for. Raises ScenarioError for an unknown
     name, and for a world that the bench does not measure in."""
-    if name not in _BENCHES:
-        closest = difflib.get_close_matches(name, _BENCHES, 1)
+    if name not in benches():
+        closest = difflib.get_close_matches(name, benches(), 1)
         hint = f", did you mean {closest[0]}?" if closest else ""
-        raise ScenarioError(f"no such bench{hint}", file="tb bench", found=repr(name), allowed=", ".join(_BENCHES))
-    worlds = _BENCHES[name].worlds
+        raise ScenarioError(f"no such bench{hint}", file="tb bench", found=repr(name), allowed=", ".join(benches()))
+    worlds = benches()[name].worlds
     if world is not None and world not in worlds:
         problem = f"{name} does not measure in that world"
         raise ScenarioError(problem, file="tb bench", key="--world", found=repr(world), allowed=", ".join(worlds))
@@ -110,8 +76,8 @@ def run_bench(
 ) -> int:
     """Run it, print its rows, return 0 when every target was met, else 1. Raises ScenarioError as `bench_world`, and
     for options that the bench does not have."""
-    chosen, bench = bench_world(name, world), _BENCHES[name]
-    refuse_options(name, options, {known: other.options for known, other in _BENCHES.items()})
+    chosen, bench = bench_world(name, world), benches()[name]
+    refuse_options(name, options, {known: other.options for known, other in benches().items()})
     found = bench.run(speak, chosen, options)
     report = found if isinstance(found, Report) else Report(found)
     if as_json:

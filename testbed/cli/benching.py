@@ -99,10 +99,9 @@ def _bench_plans(args: argparse.Namespace) -> int:
     from testbed import bench
 
     bench.bench_world(args.name)
-    bench.require_plans(args.name)
+    plans = bench.plans_of(args.name)
     if args.world is not None:
         raise ScenarioError("plans are made in no world", file="tb bench", key="--world", allowed="without --plan-only")
-    from testbed.bench.gridplans import run_plans
 
     given = {
         "--quick": args.quick,
@@ -115,6 +114,6 @@ def _bench_plans(args: argparse.Namespace) -> int:
     }
     for flag in (flag for flag, value in given.items() if value):
         raise ScenarioError(
-            "tables of plans have no such option", file="tb bench grid", key=flag, allowed="--seeds, --json"
+            "tables of plans have no such option", file=f"tb bench {args.name}", key=flag, allowed="--seeds, --json"
         )
-    return run_plans(args.plan_only, as_json=args.json, seeds=args.seeds)
+    return plans(args.plan_only, args.seeds, args.json)

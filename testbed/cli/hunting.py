@@ -71,7 +71,7 @@ examples:
 
 def run_hunt(args: argparse.Namespace) -> int:
     from testbed.hunt.hunt import kind_of_hunt, prepare
-    from testbed.hunt.inferred import NETREDUCE, inferred_protocol
+    from testbed.hunt.inferred import IN_RINGS, inferred_protocol
     from testbed.hunt.progress import HuntProgress
     from testbed.hunt.state import GUIDED, RANDOM
     from testbed.hunt.summary import summary_text
@@ -79,7 +79,7 @@ def run_hunt(args: argparse.Namespace) -> int:
 
     console = Console.of(args)
     overrides = args.overrides if args.card is None else _with_card(args)
-    program = args.program or (NETREDUCE if args.scenario else inferred_protocol(overrides))
+    program = args.program or (IN_RINGS if args.scenario else inferred_protocol(overrides))
     kind = kind_of_hunt(program, fabric=args.fabric)
     search = GUIDED if args.guided else RANDOM
     hunt = prepare(args.scenario, overrides, args.seed, args.schedules, args.out, kind, search)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from testbed.checkers.contract import JudgedProtocol
+from testbed.bench.contract import MeasuredProtocol
 from testbed.scenario.known import lacks_methods, protocol_of
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Hunted:
         return self.hunt.values_per_index
 
 
-class Protocol(JudgedProtocol):
+class Protocol(MeasuredProtocol):
     """A collective as one object: the fields of `KnownProtocol`, and the methods that all floors ask for.
 
     A class needs `plan`, and `order` where its sums are exact. Every other part asks the object, and compares no name
@@ -131,6 +131,11 @@ class Protocol(JudgedProtocol):
     def hunt(self) -> Hunt | None:
         """None: no schedule is drawn for it, or, over reliable connections, as for NetReduce."""
         return None
+
+    def ring_steps(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of the steps that its switches trace in hunts over rings (`testbed.hunt.transitions`): on a rack, and
+        those that only a fabric has."""
+        return (), ()
 
     def states(self) -> Explored | None:
         """How all states of a small configuration are visited. None: they are not."""

@@ -21,6 +21,7 @@ from testbed.hunt.survival import RESERVE, may_fail, travel_ns, unsurvivable
 from testbed.scenario.geometry import INA_HEADER_BYTES, packet_bytes
 from testbed.scenario.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from testbed.scenario.names import DEFAULT_PROGRAM
 from topologies import LinkShape, Topology, rack
 from workloads.rc.numbers import psn_of, rnr_wait_ns
 from workloads.rc.recovery import rto_ns
@@ -64,7 +65,7 @@ def draw_schedule(
     seed: int,
     number: int,
     base: Scenario | None = None,
-    program: str = "netreduce",
+    program: str = DEFAULT_PROGRAM,
     kind: str = RACK,
     recovery: str = "",
 ) -> Schedule:

@@ -11,7 +11,7 @@ from switch_nodes.aggregators.checks import AGES
 from switch_nodes.jobs import AggregatorKnobs
 from testbed.hunt.contract import Hunted
 from testbed.scenario.model import Job
-from workloads.atp.priority import PRIORITIES
+from workloads.datagrams.priority import PRIORITIES
 
 __all__ = ["draw_jobs", "draw_knobs"]
 

@@ -15,7 +15,7 @@ from switch_nodes.registry import check_program_file
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.guided import run_guided
 from testbed.hunt.guided_summary import guided_document
-from testbed.hunt.inferred import NETREDUCE, is_card
+from testbed.hunt.inferred import IN_RINGS, is_card
 from testbed.hunt.judge import SAME_TRACED, judge_schedule, run_and_judge
 from testbed.hunt.plans import with_timers
 from testbed.hunt.protocols import PROTOCOLS, hunted_in, hunted_of
@@ -142,13 +142,9 @@ def prepare(
         drawn, kind = _without_collective(overrides, kind)
         drawn, recovery = _without_recovery(drawn, kind)
         hunted = hunted_of(kind)
-        program, base = _program_of(drawn, NETREDUCE if hunted is None else hunted.program), None
+        program, base = _program_of(drawn, IN_RINGS if hunted is None else hunted.program), None
         kept = (
-            f"{NETREDUCE} {kind} {recovery}".strip()
-            if hunted is None
-            else _own_name(kind)
-            if is_in_file(kind)
-            else kind
+            f"{IN_RINGS} {kind} {recovery}".strip() if hunted is None else _own_name(kind) if is_in_file(kind) else kind
         )
     elif hunted_of(kind) is not None:
         raise ScenarioError(
@@ -199,12 +195,12 @@ def kind_of_hunt(program: str, *, fabric: bool) -> str:
     if program not in PROTOCOLS:
         raise ScenarioError(
             "nothing is drawn for that program", file="--program", found=repr(program),
-            allowed=", ".join((NETREDUCE, *PROTOCOLS)),
+            allowed=", ".join((IN_RINGS, *PROTOCOLS)),
         )  # fmt: skip
     if fabric:
         raise ScenarioError(
             "draws fabrics for NetReduce", file="--fabric", found=f"--program {program}",
-            allowed=f"without --program, or --program {NETREDUCE}",
+            allowed=f"without --program, or --program {IN_RINGS}",
         )  # fmt: skip
     return program
 
@@ -259,7 +255,7 @@ def _program_of(overrides: list[str], program: str) -> str:
                 "give a SCENARIO",
             )  # fmt: skip
         program = value.strip()
-    if program != stock and not is_own_program(program) and not (stock == NETREDUCE and is_card(program)):
+    if program != stock and not is_own_program(program) and not (stock == IN_RINGS and is_card(program)):
         raise ScenarioError(
             "a hunt needs a program that sums", file="--set", key=PROGRAM_KEY, found=repr(program),
             allowed=f"{stock}, or PATH.py:CLASS",
@@ -280,9 +276,9 @@ def _check_base(base: Scenario) -> None:
     if hunted is None and not _is_hunted_in_rings(protocol_of(base.job.collective)):
         raise refuse(
             "until when its jobs must have ended is not worked out", "job.collective", base.job.collective,
-            ", ".join((NETREDUCE, *PROTOCOLS)),
+            ", ".join((IN_RINGS, *PROTOCOLS)),
         )  # fmt: skip
-    needed = NETREDUCE if hunted is None else hunted.program
+    needed = IN_RINGS if hunted is None else hunted.program
     if sums(needed) and not sums(base.switch.program):
         allowed = "a program that aggregates"
         raise refuse("nothing is aggregated, so no sum can be wrong", PROGRAM_KEY, base.switch.program, allowed)

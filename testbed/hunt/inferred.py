@@ -10,12 +10,14 @@ from switch_nodes.registry import built_on
 from testbed.hunt.protocols import PROTOCOLS
 from testbed.kernel.apart import Ended, run_apart
 from testbed.scenario.known import protocol_of
+from testbed.scenario.names import DEFAULT_COLLECTIVE
 from testbed.scenario.own_program import PROGRAM_KEY, is_own_program
 from workloads.errors import ScenarioError
 
-__all__ = ["NETREDUCE", "inferred_protocol", "is_card"]
+__all__ = ["IN_RINGS", "inferred_protocol", "is_card"]
 
-NETREDUCE = "netreduce"
+IN_RINGS = DEFAULT_COLLECTIVE
+"""what drawn rings run: their scenarios name no collective"""
 
 
 def inferred_protocol(overrides: Sequence[str]) -> str:
@@ -23,12 +25,12 @@ def inferred_protocol(overrides: Sequence[str]) -> str:
     program that could serve several protocols, or none."""
     changes = {key.strip(): value.strip() for key, _, value in (text.partition("=") for text in overrides)}
     if PROGRAM_KEY not in changes:
-        return NETREDUCE
+        return IN_RINGS
     program = changes[PROGRAM_KEY]
     names = _built_on(program) if is_own_program(program) else (program,)
     if is_card(program):
-        return NETREDUCE
-    known = (NETREDUCE, *PROTOCOLS)
+        return IN_RINGS
+    known = (IN_RINGS, *PROTOCOLS)
     found = [name for name in known if protocol_of(name).programs[0] in names]
     if len(found) == 1:
         return found[0]

@@ -27,6 +27,7 @@ from testbed.kernel.garbage import spared
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.processes import die_with_parent
 from testbed.scenario.model import Scenario
+from testbed.scenario.names import DEFAULT_PROGRAM
 
 __all__ = ["CHUNK", "Found", "Prey", "in_pool", "processes", "run_chunk", "run_hunt"]
 
@@ -42,7 +43,7 @@ class Prey:
     seed: int
     schedules: int
     base: Scenario | None = None
-    program: str = "netreduce"
+    program: str = DEFAULT_PROGRAM
     kind: str = RACK
     """of hunt: of topology, or the name of a datagram protocol; with a base, that one's"""
     recovery: str = ""

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from switch_nodes.events import ConnectionStepped, FrameStepped, SlotStepped
-from switch_nodes.netreduce.tables import CONNECTION_TABLE, FRAME_TABLE, LEAF_SLOT_TABLE, SLOT_TABLE
+from testbed.hunt.contract import whole_protocol
 from testbed.hunt.draw_fabric import FABRIC
 from testbed.hunt.protocols import BLOCK_STEPS, hunted_of
+from testbed.scenario.names import DEFAULT_COLLECTIVE
 from workloads.automaton import step_names
 from workloads.datagrams.blocks import SlotChanged
 from workloads.events import QpStepped
@@ -21,17 +22,16 @@ from workloads.rc.responder_table import RESPONDER_TABLE
 
 __all__ = ["FABRIC_IMPOSSIBLE", "FABRIC_TRANSITIONS", "IMPOSSIBLE", "TRANSITIONS", "step_of", "steps_of_kind"]
 
+_ON_RACK, _ON_FABRIC = whole_protocol(DEFAULT_COLLECTIVE).ring_steps()
 TRANSITIONS: tuple[str, ...] = (
     *step_names("requester", REQUESTER_TABLE),
     *step_names("responder", RESPONDER_TABLE),
-    *(f"frame {kind.name}".lower() for kind in FRAME_TABLE),
-    *CONNECTION_TABLE.steps,
-    *SLOT_TABLE.steps,
+    *_ON_RACK,
 )
 """of a rack's hosts and its switch"""
 FABRIC_TRANSITIONS: tuple[str, ...] = (
     *TRANSITIONS,
-    *LEAF_SLOT_TABLE.steps,
+    *_ON_FABRIC,
 )
 """of hosts, leaves and spines"""
 

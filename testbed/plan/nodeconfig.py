@@ -20,8 +20,6 @@ from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.yamlfile import parse_yaml, read_text
 from testbed.scenario import names
 from topologies import format_mac
-from workloads.atp import AtpConfig
-from workloads.atp.priority import PRIORITIES
 from workloads.codec import NOTHING, Codec, CodecProblem, Misfit
 from workloads.config import CHANNEL, PHASE_KINDS, ArithmeticSpec, CollectiveConfig, QpConfig, WorkloadConfig
 from workloads.datagrams.problems import ConfigProblem
@@ -49,7 +47,6 @@ _CHOICES: dict[tuple[type, str], Iterable[str | int]] = {
     (CollectiveConfig, "verb"): names.VERBS,
     (CollectiveConfig, "credit"): names.CREDITS,
     (WorkloadConfig, "kind"): names.WORKLOADS,
-    (AtpConfig, "priority"): PRIORITIES,
     (QpConfig, "recovery"): names.RECOVERIES,
     (QpConfig, "path_mtu"): names.PATH_MTUS,
 }

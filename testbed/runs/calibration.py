@@ -17,7 +17,7 @@ from testbed.history import Record, of_kind
 from testbed.kernel.ledger import require_trusted_state, state_dir
 from testbed.kernel.scratch import scratch
 from testbed.plan import make_plan
-from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from testbed.scenario.model import Job, Scenario, Transport
 from testbed.worlds.emulated import EmulatedWorld
 from topologies import LinkShape, rack
 from workloads.trusted import write_file
@@ -107,9 +107,7 @@ def _scenario(payload_bytes: int, rate_bps: int) -> Scenario:
         topology=rack(_HOSTS, shape),
         link=shape,
         transport=Transport(path_mtu=payload_bytes, timeout_code=18, ack_every=64),
-        switch=SwitchOptions(program="netreduce"),
         job=Job(
-            collective="netreduce",
             size_bytes=int(rate_bps / 8 * _SECONDS) // payload_bytes * payload_bytes,
             window_messages=6,
         ),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from testbed.scale.netreduce import RackLink
+from testbed.scale.model import RackLink
 from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.trains import Pipe, TrainFraming
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from switch_nodes.events import PlaneStatistics
 from testbed.history import of_kind
 from testbed.plan import make_plan
+from testbed.scale.model import RackPoint
 from testbed.scale.outcome import ScaleOutcome
-from testbed.scale.rack import RackPoint
 from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from testbed.worlds.simulated import simulate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from testbed.scenario.known import lacks_methods, protocol_of
@@ -35,6 +35,11 @@ class ScenarioProtocol(KnownProtocol):
     def transfers(self, operation: str, ranks: int, elements: int, job: Job) -> tuple[PairPhase, ...] | None:
         """What an operation consists of, where it is a schedule of transfers between pairs of ranks. `job`: its root
         and the protocol's own keys. None: the protocol runs the operation in another way, or not at all."""
+        return None
+
+    def strategy_job(self, all_reduce: str) -> Mapping[str, object] | None:
+        """Keys of `job`, without those of the stages, for a strategy whose vectors are summed by `all_reduce`. None: it
+        runs no strategies."""
         return None
 
     def server_knobs(self) -> tuple[str, ...]:

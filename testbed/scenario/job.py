@@ -31,8 +31,8 @@ from testbed.scenario.owned_keys import only, takes
 from testbed.scenario.protocol import KeyGroup
 from testbed.scenario.stages import StagesKeys
 from topologies import MAX_RACK_HOSTS, MAX_RANKS
-from workloads.atp.priority import LEAST_X0, MOST_X0
 from workloads.collectives.operations import ALL_REDUCE
+from workloads.datagrams.priority import LEAST_X0, MOST_X0
 from workloads.models import Model
 
 __all__ = ["Compute", "Job", "JobEntry", "SharedJob", "SizedKeys", "Straggler"]
@@ -174,7 +174,7 @@ class SizedKeys(Protocol):
 class Job(SharedJob):
     """What the workers do."""
 
-    collective: Annotated[str, choice(names.COLLECTIVES, or_form=OWN_CODE), Key(first=True)] = "netreduce"
+    collective: Annotated[str, choice(names.COLLECTIVES, or_form=OWN_CODE), Key(first=True)] = names.DEFAULT_COLLECTIVE
     """what the hosts do with their gradients: one of [these](#collectives). A protocol of an installed
     [package](extending.md#a-protocol-of-your-own-without-touching-the-project) goes by its name. Only the command line
     can name a protocol in a file: `--set job.collective=mine.py:MINE`"""

@@ -17,6 +17,10 @@ __all__ = [
     "CONGESTION_CONTROLS",
     "CREDITS",
     "DCQCN_PRESETS",
+    "DEFAULT_COLLECTIVE",
+    "DEFAULT_PLANNER",
+    "DEFAULT_PROGRAM",
+    "DEFAULT_RING",
     "DTYPES",
     "EXPECTATIONS",
     "FALLBACKS",
@@ -147,6 +151,12 @@ EXPECTATIONS = {
 MOST_DILATION = 10_000
 MOST_JOBS = 1024
 """ids of jobs are 1 to this"""
+DEFAULT_COLLECTIVE = DEFAULT_PROGRAM = "netreduce"
+"""of `job.collective` and `switch.program`. Files that are kept leave it out and mean it"""
+DEFAULT_PLANNER = "grid"
+"""of `routing.planner`"""
+DEFAULT_RING = "ring"
+"""how `tb strategies` sums"""
 AGES = {
     "none": "a collision changes nothing",
     "minus1": "each collision takes one off the occupant's priority",
@@ -164,7 +174,7 @@ PRIORITIES = {
     "las": "jobs first that have had the least summed",
     "esa-default": "comm, and layer where that is equal",
 }
-"""rules of `workloads.atp.priority`"""
+"""rules of `workloads.datagrams.priority`"""
 
 
 def _planners() -> Mapping[str, Any]:

@@ -61,7 +61,7 @@ class Routing(Section):
 
     servers: ServersKey
     """the parameter servers: a host, or a list of hosts"""
-    planner: Annotated[str, choice(names.PLANNERS)] = "grid"
+    planner: Annotated[str, choice(names.PLANNERS)] = names.DEFAULT_PLANNER
     """a name from `tb list planners`"""
     workers: Annotated[NamesKey, Key(shown="the job's")] = ()
     """hosts that send gradients; without the key, the job's hosts that are no servers"""

@@ -41,7 +41,7 @@ declare_keys(
 class SwitchOptions(Section):
     """What program the switches run, and with what options."""
 
-    program: Annotated[str, choice(names.PROGRAMS, or_form=OWN_CODE)] = "netreduce"
+    program: Annotated[str, choice(names.PROGRAMS, or_form=OWN_CODE)] = names.DEFAULT_PROGRAM
     """`netreduce` sums under RoCE connections; `switchml` sums in a pool of slots ([SwitchML](switchml.md)), `atp` and
     `esa` in slots that a hash chooses ([ATP](atp.md), [ESA](esa.md)); `ps` sums and copies for a parameter server
     ([PS](ps.md)); `repair` combines what donors send ([repair](repair.md)); `dlcp` adds what comes in time

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,8 @@ from testbed.reading.yamlfile import parse_yaml, read_text
 from testbed.runs.run import judge_scenario
 from testbed.scenario import load_scenario, parse_scenario
 from testbed.scenario.builtin import find_scenario
-from testbed.scenario.known import protocol_of
+from testbed.scenario.contract import ScenarioProtocol
+from testbed.scenario.known import protocol_of, protocols
 from testbed.scenario.model import Scenario
 from testbed.sweeps.protocols import under_protocol
 from workloads.collectives.kinds import sent_share
@@ -54,6 +56,15 @@ class Measured:
         return {"pass": 0, "fail": 1}.get(self.verdict, 2)
 
 
+def _strategy_job(all_reduce: str) -> Mapping[str, object]:
+    """Of the protocol that runs strategies. Raises ScenarioError where none does."""
+    known = (each for each in protocols() if isinstance(each, ScenarioProtocol))
+    for job in (each.strategy_job(all_reduce) for each in known):
+        if job is not None:
+            return job
+    raise ScenarioError("no protocol of this installation runs strategies", file="tb strategies", key="--scenario")
+
+
 def scenario_of(fabric: MeasuredFabric, chain: Chain, strategy: Strategy) -> Scenario:
     """Raises ScenarioError when the scenario cannot run strategies, or has fewer hosts than devices are asked for."""
     stages: dict[str, Any] = {
@@ -63,7 +74,7 @@ def scenario_of(fabric: MeasuredFabric, chain: Chain, strategy: Strategy) -> Sce
     }
     protocol = protocol_of(fabric.collective)
     if protocol.as_stage():
-        job = {"collective": "staged", "all_reduce": fabric.collective, "hello": False, **stages}
+        job = {**_strategy_job(fabric.collective), **stages}
     else:  # Exponents of floats would hold the end of a stage back.
         job = {"collective": fabric.collective, "dtype": "int32", "stages": stages}
     fixed = ["capture=false", f"switch.program={protocol.programs[0]}"]

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from testbed.sweeps.evaluate import code_version, evaluate
-from testbed.sweeps.grid import make_tasks
 from testbed.sweeps.model import PointTask, Sweep
 from testbed.sweeps.store import Store
+from testbed.sweeps.tasks import make_tasks
 
 __all__ = ["Batch", "ComputeBatches", "Finished", "Results", "compute_batch", "run_sweep"]
 

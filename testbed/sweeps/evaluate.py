@@ -9,10 +9,11 @@ from typing import Any
 from testbed.runs.codeversion import model_version
 from testbed.scale.machine_messages import MessageWindow, machine_message_level
 from testbed.scale.machine_streams import machine_flow_level
+from testbed.scale.model import RackPoint
 from testbed.scale.outcome import ScaleOutcome
-from testbed.scale.rack import RackPoint, flow_level, message_level
+from testbed.scale.rack import flow_level, message_level
 from testbed.sweeps.model import PointTask
-from testbed.sweeps.parameters import FORMULAS_OF_RACK
+from testbed.sweeps.parameters import formulas_of_rack
 from workloads.costs import EqualMachines, flat_cost, machine_cost
 from workloads.errors import InternalError
 
@@ -70,7 +71,7 @@ def _machines(task: PointTask) -> ScaleOutcome:
 def _rack(task: PointTask) -> ScaleOutcome:
     values = task.values
     if task.model == "formula":
-        name = FORMULAS_OF_RACK.get(task.algorithm, task.algorithm)
+        name = formulas_of_rack().get(task.algorithm, task.algorithm)
         cost = flat_cost(name).seconds(values["hosts"], values["size"], values["rate"], values["alpha"] / 1e9)
         return ScaleOutcome(cost)
     point = RackPoint(

@@ -15,10 +15,11 @@ from testbed.reading.units import (
     parse_rate,
     parse_size,
 )
-from testbed.scale.rack import RACK_COLLECTIVES
+from testbed.scale.rack import rack_models
+from testbed.scenario.named import protocol_names
 from workloads.costs import FLAT_COSTS, MACHINE_COSTS
 
-__all__ = ["FAMILIES", "FORMULAS_OF_RACK", "Parameter", "algorithms_of", "family_of"]
+__all__ = ["FAMILIES", "Parameter", "algorithms_of", "family_of", "formulas_of_rack"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +84,10 @@ FAMILIES: Mapping[str, Mapping[str, Parameter]] = {
     },
 }
 
-FORMULAS_OF_RACK = {"netreduce": "ina", "halving_doubling": "rabenseifner", "tree": "binomial_tree"}
-"""other names of closed forms, the ones that the other models use"""
+
+def formulas_of_rack() -> dict[str, str]:
+    """Other names of closed forms, the ones that the other models use."""
+    return {name: model.formula for name, model in rack_models().items() if name != model.formula}
 
 
 def algorithms_of(family: str, model: str) -> tuple[str, ...]:
@@ -92,8 +95,9 @@ def algorithms_of(family: str, model: str) -> tuple[str, ...]:
     if family == "machines":
         return () if model == "packet" else tuple(MACHINE_COSTS)
     if model == "formula":
-        return (*FLAT_COSTS, *FORMULAS_OF_RACK)
-    return ("netreduce", "ring") if model == "packet" else RACK_COLLECTIVES
+        return (*FLAT_COSTS, *formulas_of_rack())
+    # The packet level runs protocols by their names.
+    return tuple(name for name in rack_models() if model != "packet" or name in protocol_names())
 
 
 def family_of(names: list[str]) -> str:

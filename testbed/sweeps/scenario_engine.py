@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from testbed.report.document import to_json
 from testbed.runs.codeversion import model_version, program_version
 from testbed.sweeps.plan import write_plan
-from testbed.sweeps.scenario_grid import make_points
 from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep
+from testbed.sweeps.scenario_points import make_points
 from testbed.sweeps.store import Store
 from testbed.sweeps.table import GrowingTable, row_of
 from workloads.trusted import make_folder, write_file

@@ -16,8 +16,8 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("api", "fingerprint"),
     ("protocols",),
-    ("hunt", "bench", "train", "strategies", "bundle", "scaffold", "perf"),
-    ("states", "explain"),
+    ("hunt", "train", "strategies", "bundle", "scaffold", "perf"),
+    ("states", "explain", "bench"),
     ("sweeps",),
     ("scale", "comparison"),
     ("runs",),
@@ -37,6 +37,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
 """from the top floor down: a room imports only rooms below it"""
 _PLACES = {
     "keys": "scenario", "checks": "scenario", "plan": "plan", "hunt": "hunt", "states": "states", "waits": "explain",
+    "bench": "bench", "scale": "scale",
 }  # fmt: skip
 """the room in which modules of a protocol's folder stand, by the first word of their names; all others: `protocols`"""
 _BEGIN, _END = "<!-- floors: made by tests/support/floors.py -->", "<!-- end of floors -->"

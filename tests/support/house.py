@@ -17,7 +17,7 @@ from pathlib import Path
 from testbed.protocols import names
 from tests.support.floors import ROOT, python_files
 
-__all__ = ["MEASURES", "is_open"]
+__all__ = ["MEASURES", "MORE_FOLDERS", "RIGHTLY_NAMED", "is_open", "naming_at_all"]
 
 FOLDERS = ("workloads", "switch_nodes", "topologies", "testbed")
 CONTRACT = (
@@ -127,28 +127,65 @@ def shared_names() -> Iterator[str]:
     yield from (f"{name}: {place}" for name, place in sorted(found) if often[name] > 1)
 
 
+MORE_FOLDERS = {
+    "netreduce": (
+        "switch_nodes/fpga/",  # cards: program netreduce in hardware, under a path that users import
+        "testbed/interop/",  # stock RoCE endpoints with a NetReduce switch on their wires
+    ),
+}
+"""further folders of one protocol alone"""
+_ALGORITHMS = "closed forms by the names that algorithms have in papers; no run and no protocol is needed"
+_PLANNERS = "planners of gradient routes (`routing.planner`, `tb route`), which have the names of their papers"
+_RINGS = "a library of what runs on one ring of connections, by `CollectiveConfig.kind`; several protocols build on it"
+RIGHTLY_NAMED = {
+    "workloads/collectives/kinds.py": _RINGS,
+    "workloads/collectives/netreduce.py": _RINGS,
+    "workloads/collectives/ring.py": _RINGS,
+    "workloads/collectives/staged.py": _RINGS,
+    "workloads/costs/flat.py": _ALGORITHMS,
+    "workloads/costs/hierarchical.py": _ALGORITHMS,
+    "workloads/costs/registry.py": _ALGORITHMS,
+    "workloads/costs/traffic.py": _ALGORITHMS,
+    "topologies/grid_triangle.py": "a graph of three switches in a triangle, and a host that is called `ps`",
+    "topologies/routing/gradients/grid.py": _PLANNERS,
+    "topologies/routing/gradients/nearest_switch.py": _PLANNERS,
+    "topologies/routing/gradients/planners.py": _PLANNERS,
+    "testbed/bench/peers/cases.py": "the two that are compared with gloo and OpenMPI; it skips what a tree lacks",
+    "testbed/scenario/names.py": "values of keys that a scenario leaves out: files that are kept mean these",
+}
+"""files that name a protocol, or something else by the same word, and should: each with the reason"""
+
+
 def _parts_of(name: str) -> tuple[str, ...]:
     return tuple(f"{folder}/{name}/" for folder in ("switch_nodes", "workloads", "testbed/protocols"))
 
 
-def _says(path: Path) -> set[str]:
-    """Words by which a file may name a protocol: strings, and packages that it imports."""
-    found = set()
+def _says(path: Path, known: set[str]) -> set[str]:
+    """Protocols that a file names: by strings, by its own name, and by imports from their folders."""
+    found = set(re.split(r"[_/.]", _shown(path)))
     for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             found.add(node.value)
         elif isinstance(node, ast.ImportFrom):
-            found |= set((node.module or "").split("."))
-    return found | set(re.split(r"[_/.]", _shown(path)))
+            module = f"{(node.module or '').replace('.', '/')}/"
+            found |= {name for name in known if module.startswith(_parts_of(name))}
+    return found & known
+
+
+def naming_at_all() -> Iterator[tuple[str, set[str]]]:
+    """(file outside the folders of all protocols, protocols that it names)"""
+    known = set(names())
+    inside = tuple(part for name in known for part in (*_parts_of(name), *MORE_FOLDERS.get(name, ())))
+    for path in _files():
+        if not _shown(path).startswith((*inside, "testbed/protocols/parts/")) and (said := _says(path, known)):
+            yield _shown(path), said
 
 
 def naming() -> Iterator[str]:
-    """Files outside the folders of all protocols that name a protocol: in a string, an import, or their own name."""
-    known = set(names())
-    inside = tuple(part for name in known for part in _parts_of(name))
-    for path in _files():
-        if not _shown(path).startswith((*inside, "testbed/protocols/parts/")) and (said := _says(path) & known):
-            yield f"{_shown(path)}: {', '.join(sorted(said))}"
+    """Those that should not."""
+    for place, said in naming_at_all():
+        if place not in RIGHTLY_NAMED:
+            yield f"{place}: {', '.join(sorted(said))}"
 
 
 _CARRIERS = ("workloads/wire/", "workloads/rc/", "workloads/uc/", "workloads/datagrams/", "workloads/transports/")

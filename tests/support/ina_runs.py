@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from testbed.bench.ina.analysis import MemoryCell
-from testbed.bench.ina.cases import MEMORY_KEY, InaCase
-from testbed.bench.ina.runs import InaFigures
+from testbed.protocols.esa.bench_ina.analysis import MemoryCell
+from testbed.protocols.esa.bench_ina.cases import MEMORY_KEY, InaCase
+from testbed.protocols.esa.bench_ina.runs import InaFigures
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.scenario_model import Outcome, Point
 

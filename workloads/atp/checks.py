@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workloads.atp.config import KINDS, AtpConfig
-from workloads.atp.priority import LEAST_X0, MOST_X0
+from workloads.atp.config import AtpConfig
+from workloads.datagrams.priority import LEAST_X0, MOST_X0
 from workloads.datagrams.problems import (
     MAX_INDICES,
     MAX_WORKERS,
@@ -17,24 +17,23 @@ from workloads.datagrams.problems import (
     problems_in_workload,
 )
 from workloads.datagrams.worker_sets import MAX_RACKS
+from workloads.server.kinds import DTYPES, served_kinds
 from workloads.wire.aggregation import MAX_ELEMENTS
 
-__all__ = ["DTYPES", "problems_in_worker"]
-
-DTYPES = ("float32", "int32", "int32sat")
+__all__ = ["problems_in_worker"]
 
 
 def problems_in_worker(config: AtpConfig) -> Iterator[ConfigProblem]:
     share = config.collective
-    names_racks = share.kind in KINDS and KINDS[share.kind].names_racks
+    names_racks = share.kind in served_kinds() and served_kinds()[share.kind].names_racks
     most = MAX_WORKERS_IN_RACKS if names_racks else MAX_WORKERS
-    yield from problems_in_share(share, config.envelope, tuple(KINDS), DTYPES, most)
+    yield from problems_in_share(share, config.envelope, tuple(served_kinds()), DTYPES, most)
     rack, place = config.place
     if share.size > MAX_WORKERS and not (0 <= rack < config.fan_in[1] <= MAX_RACKS and 0 <= place < config.fan_in[0]):
         yield ConfigProblem("place", str(config.place), "a rack of fan_in[1], and a worker of fan_in[0] there")
     yield from problems_in_workload(config.workload)
     yield from problems_in_timeout(config.rto_ns)
-    most = KINDS[share.kind].most_elements if share.kind in KINDS else MAX_ELEMENTS
+    most = served_kinds()[share.kind].most_elements if share.kind in served_kinds() else MAX_ELEMENTS
     yield from problems_in_packets(config.elements, config.window, most)
     if config.ways < 0:
         yield ConfigProblem("ways", str(config.ways), "0 or more")

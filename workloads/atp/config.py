@@ -2,46 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from workloads.config import Framing, JobShare, WorkloadConfig
+from workloads.datagrams.priority import PRIORITIES
 from workloads.wire import Envelope
-from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS, MAX_GRID_ELEMENTS, Policy
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 if TYPE_CHECKING:
     from workloads.machine import HostMachine
 
-__all__ = ["KINDS", "AtpConfig", "ServedKind"]
-
-
-@dataclass(frozen=True, slots=True)
-class ServedKind:
-    """A protocol with a parameter server, as its workers and its server know it."""
-
-    policy: Policy
-    most_elements: int = MAX_ELEMENTS
-    """most elements of a packet"""
-    server_completes: bool = True
-    """the server sees every block complete, so that it knows who goes ahead of the results"""
-    names_racks: bool = True
-    """a packet names racks, too (`bitmap1`), so that a job may have more workers than `bitmap0` has bits"""
-
-
-KINDS: Mapping[str, ServedKind] = {
-    "atp": ServedKind(Policy.ATP),
-    "esa": ServedKind(Policy.ESA, server_completes=False),
-    "grid": ServedKind(Policy.GRID, MAX_GRID_ELEMENTS, names_racks=False),
-    "ps": ServedKind(Policy.PS),
-}
-"""protocols with a server, by `JobShare.kind`"""
+__all__ = ["AtpConfig"]
 
 
 @dataclass(frozen=True, slots=True)
 class AtpConfig:
     """A HostConfig (`workloads.config`)."""
 
+    CHOICES: ClassVar[Mapping[str, Iterable[str]]] = {"priority": PRIORITIES}
+    """words that a field may have, where files give them"""
     name: str
     collective: JobShare
     workload: WorkloadConfig
@@ -70,7 +51,7 @@ class AtpConfig:
     fixed_scale: float | None = None
     """factor that turns floats into integers, which saturate; None: exponents"""
     priority: str = "equal"
-    """a name in `workloads.atp.priority`; ESA only"""
+    """a name in `workloads.datagrams.priority`; ESA only"""
     priority_x0: float | None = None
     """where its scale begins; None: the rule's own"""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import accumulate
 
-from workloads.atp.config import KINDS, AtpConfig
-from workloads.atp.priority import Outlook, priority_of
+from workloads.atp.config import AtpConfig
+from workloads.datagrams.priority import Outlook, priority_of
 from workloads.gradients import GradientSource
+from workloads.server.kinds import served_kinds
 from workloads.wire.aggregation import Policy
 
 __all__ = ["Pressure"]
@@ -18,7 +19,7 @@ class Pressure:
 
     def __init__(self, config: AtpConfig, source: GradientSource) -> None:
         self._rule = priority_of(config.priority, config.priority_x0)
-        self._used = KINDS[config.collective.kind].policy is Policy.ESA
+        self._used = served_kinds()[config.collective.kind].policy is Policy.ESA
         self._block, self._elements, self._iterations = config.elements, source.elements, source.iterations
         compute = config.workload.compute
         layers = compute.layers if compute is not None else ()

@@ -1,6 +1,6 @@
 cimport cython
 
-from workloads.atp.slots cimport SlotTable
+from workloads.datagrams.slots cimport SlotTable
 from workloads.atp.window cimport SendWindow
 from workloads.datagrams.arrival cimport Arrival
 from workloads.datagrams.quantisation cimport Tensor

@@ -14,19 +14,20 @@ from collections import deque
 import cython
 
 from workloads.atp.checks import problems_in_worker
-from workloads.atp.config import KINDS, AtpConfig
+from workloads.atp.config import AtpConfig
 from workloads.atp.pressure import Pressure
 from workloads.atp.results import KeptResults
-from workloads.atp.slots import SlotTable
 from workloads.atp.window import SendWindow
 from workloads.datagrams.arrival import Arrival
 from workloads.datagrams.problems import refuse
 from workloads.datagrams.quantisation import Exponents
 from workloads.datagrams.quick_worker import QuickWorker
+from workloads.datagrams.slots import SlotTable
 from workloads.datagrams.training import Training
 from workloads.datagrams.worker_sets import WIDTH
 from workloads.events import DatagramResent
 from workloads.gradients import GradientSource, source_of
+from workloads.server.kinds import served_kinds
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
@@ -90,7 +91,7 @@ class AtpWorker(QuickWorker):
         share = config.collective
         training = Training.of(config.workload, source, share.rank, start_ns)
         QuickWorker.__init__(self, share, training, self.make_window(config), config.elements, config.fixed_scale)
-        policy = KINDS[share.kind].policy
+        policy = served_kinds()[share.kind].policy
         self._config, self._policy = config, int(policy)
         self._alone, self._everybody = _names(config)
         self._memory, self._has_priorities = config.memory, policy is Policy.ESA

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from workloads.collectives.ina_header import INA_HEADER_BYTES
+from workloads.collectives.kinds import KINDS_OF_JOBS, ring_kind
 from workloads.collectives.schedules import ring_packets
 from workloads.config import ELEMENT_BYTES, PHASE_KINDS, CollectiveConfig
 from workloads.errors import ScenarioError
@@ -39,28 +39,19 @@ def netreduce_packets(config: CollectiveConfig, elements: int, iterations: int, 
     return ((1,) if config.hello else ()) + pieces * iterations
 
 
-_PACKETS: dict[str, Callable[[CollectiveConfig, int, int, int], tuple[int, ...]]] = {
-    "netreduce": netreduce_packets,
-    "ring": ring_packets,
-    "ring_reduce_scatter": ring_packets,
-    "ring_all_gather": ring_packets,
-    "shift": netreduce_packets,
-}
-
-
 def message_packets(config: CollectiveConfig, elements: int, iterations: int, path_mtu: int) -> tuple[int, ...]:
     """Packets of each message that the connection from rank `config.rank` to its successor carries in a whole job, in
     order, without retransmissions. Raises ScenarioError when that is no ring: each phase has connections of its own."""
-    if config.kind in PHASE_KINDS:
-        return ring_packets(config, elements, iterations, path_mtu)
-    require_ring(config.kind)
-    return _PACKETS[config.kind](config, elements, iterations, path_mtu)
+    if config.kind not in PHASE_KINDS:
+        require_ring(config.kind)
+    of_kind = netreduce_packets if ring_kind(config.kind).in_messages else ring_packets
+    return of_kind(config, elements, iterations, path_mtu)
 
 
 def require_ring(kind: str) -> None:
     """Raises ScenarioError when it is none."""
-    if kind not in _PACKETS:
+    if kind not in KINDS_OF_JOBS:
         raise ScenarioError(
             "no ring is of that kind, and the worker's configuration has no phases", key="job.collective", found=kind,
-            allowed=f"{', '.join(_PACKETS)}; any other with the phases of a plan",
+            allowed=f"{', '.join(KINDS_OF_JOBS)}; any other with the phases of a plan",
         )  # fmt: skip

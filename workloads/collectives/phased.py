@@ -24,23 +24,24 @@ Rules of this file
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import groupby
 
 import numpy as np
 
 from workloads.collectives.arithmetic import fold
 from workloads.collectives.base import Phase, Teller
+from workloads.collectives.kinds import KINDS_OF_PHASES, ring_kind
 from workloads.collectives.netreduce import NetReduceCollective
 from workloads.collectives.ring import RingCollective
 from workloads.collectives.schedules import chunk_bounds
 from workloads.collectives.slots import Verbs
-from workloads.config import ELEMENT_BYTES, PHASE_KINDS, WorkerConfig
+from workloads.config import ELEMENT_BYTES, WorkerConfig
 from workloads.errors import ScenarioError
 from workloads.gradients import Vector
 from workloads.rc import ReceiveCompleted, SendCompleted
 
-__all__ = ["RING_PHASES", "PhasedCollective"]
+__all__ = ["PhasedCollective", "ring_of_phase"]
 
 _SPREADING = ("all_gather", "chain_broadcast")
 _SWAPPING = "swap"
@@ -49,12 +50,11 @@ _MOVING = (*_SPREADING, _SWAPPING, "ready")
 _GIVING = ("reduce_scatter", "chain_reduce")
 """a rank gives partial sums away, and has results back"""
 _KEPT_APART = ("collect", "ready")
-RING_PHASES: Mapping[str, Callable[[WorkerConfig, Verbs, int, int], Phase]] = {
-    "netreduce": NetReduceCollective,
-    "ring": RingCollective,
-    **dict.fromkeys(PHASE_KINDS, RingCollective),
-}
-"""by kind, what runs one ring as a phase"""
+
+
+def ring_of_phase(kind: str) -> Callable[[WorkerConfig, Verbs, int, int], Phase]:
+    """What runs one ring as a phase."""
+    return NetReduceCollective if ring_kind(kind).in_messages else RingCollective
 
 
 class PhasedCollective(Teller):
@@ -70,7 +70,7 @@ class PhasedCollective(Teller):
         self._configs, self._phases = worker.phases, list[Phase]()
         self._by_qpn: dict[int, Phase] = {}
         for part in worker.parts:
-            phase = RING_PHASES[part.collective.kind](part, endpoint, part.workload.elements, iterations)
+            phase = ring_of_phase(part.collective.kind)(part, endpoint, part.workload.elements, iterations)
             self._phases.append(phase)
             self._by_qpn[part.to_successor.qpn] = self._by_qpn[part.from_predecessor.qpn] = phase
         self._acted = list(self._phases)
@@ -223,12 +223,12 @@ class PhasedCollective(Teller):
 
 def _check(worker: WorkerConfig) -> None:
     for phase in worker.phases:
-        if phase.collective.kind not in RING_PHASES:
+        if phase.collective.kind not in KINDS_OF_PHASES:
             raise ScenarioError(
                 "no such phase",
                 key="phases.collective.kind",
                 found=phase.collective.kind,
-                allowed=", ".join(RING_PHASES),
+                allowed=", ".join(KINDS_OF_PHASES),
             )
     arithmetic = worker.collective.arithmetic
     if (arithmetic.op, arithmetic.dtype) == ("sum", "int32sat"):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from workloads.collectives.base import Collective
+from workloads.collectives.kinds import ring_kind
 from workloads.collectives.lengths import require_ring
 from workloads.collectives.meshed import MeshCollective
 from workloads.collectives.netreduce import NetReduceCollective
@@ -18,14 +17,6 @@ from workloads.traces.program import TracedConfig
 
 __all__ = ["create_collective"]
 
-_RINGS: dict[str, Callable[[WorkerConfig, Verbs, int, int], Collective]] = {
-    "netreduce": NetReduceCollective,
-    "ring": RingCollective,
-    "ring_reduce_scatter": RingCollective,
-    "ring_all_gather": RingCollective,
-    "shift": NetReduceCollective,
-}
-
 
 def create_collective(worker: WorkerConfig, endpoint: Verbs, elements: int, iterations: int) -> Collective:
     """The collective that the worker's configuration names, for gradients of `elements`. Raises ScenarioError when
@@ -38,4 +29,5 @@ def create_collective(worker: WorkerConfig, endpoint: Verbs, elements: int, iter
         kind = StagedCollective if worker.phases[0].apart else PhasedCollective
         return kind(worker, endpoint, elements, iterations)
     require_ring(worker.collective.kind)
-    return _RINGS[worker.collective.kind](worker, endpoint, elements, iterations)
+    ring = NetReduceCollective if ring_kind(worker.collective.kind).in_messages else RingCollective
+    return ring(worker, endpoint, elements, iterations)

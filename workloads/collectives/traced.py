@@ -21,8 +21,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from workloads.collectives.base import Phase, Teller
-from workloads.collectives.phased import RING_PHASES, PhasedCollective
-from workloads.collectives.ring import RingCollective
+from workloads.collectives.phased import PhasedCollective, ring_of_phase
 from workloads.collectives.slots import Verbs
 from workloads.config import ELEMENT_BYTES, WorkerConfig
 from workloads.events import PhaseCompleted, PhaseStarted
@@ -301,6 +300,5 @@ def _make(worker: TracedConfig, each: Communication, endpoint: Verbs, iterations
         phases=() if each.simple else phases,
     )
     if each.simple:
-        made = RING_PHASES.get(first.collective.kind, RingCollective)
-        return made(part, endpoint, first.elements, iterations)
+        return ring_of_phase(first.collective.kind)(part, endpoint, first.elements, iterations)
     return _Scheduled(part, endpoint, each.gives, iterations)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workloads.atp.checks import DTYPES
-from workloads.atp.config import KINDS
 from workloads.datagrams.problems import (
     MAX_INDICES,
     MAX_WORKERS,
@@ -17,6 +15,7 @@ from workloads.datagrams.problems import (
     problems_in_timeout,
 )
 from workloads.server.config import JobOfServer, ServerConfig
+from workloads.server.kinds import DTYPES, served_kinds
 from workloads.wire.aggregation import MAX_ELEMENTS
 
 __all__ = ["problems_in_server"]
@@ -35,9 +34,9 @@ def problems_in_server(config: ServerConfig) -> Iterator[ConfigProblem]:
 
 
 def _problems_in_job(job: JobOfServer) -> Iterator[ConfigProblem]:
-    if job.kind not in KINDS:
-        yield ConfigProblem("kind", job.kind, ", ".join(KINDS))
-    names_racks = job.kind in KINDS and KINDS[job.kind].names_racks
+    if job.kind not in served_kinds():
+        yield ConfigProblem("kind", job.kind, ", ".join(served_kinds()))
+    names_racks = job.kind in served_kinds() and served_kinds()[job.kind].names_racks
     most_workers = MAX_WORKERS_IN_RACKS if names_racks else MAX_WORKERS
     if not 1 <= len(job.members) <= most_workers:
         yield ConfigProblem("members", str(len(job.members)), f"1 .. {most_workers} workers, what bitmaps can name")
@@ -54,7 +53,7 @@ def _problems_in_job(job: JobOfServer) -> Iterator[ConfigProblem]:
         if address in addresses[:index]:
             yield ConfigProblem(f"members[{index}].ip", ".".join(map(str, address)), "an address of its own")
     yield from problems_in_arithmetic(job.arithmetic, DTYPES)
-    most = KINDS[job.kind].most_elements if job.kind in KINDS else MAX_ELEMENTS
+    most = served_kinds()[job.kind].most_elements if job.kind in served_kinds() else MAX_ELEMENTS
     yield from problems_in_packets(job.elements, job.window, most)
     yield from problems_in_timeout(job.rto_ns)
     if not 2 <= job.cached_windows <= _MOST_WINDOWS:

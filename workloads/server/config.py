@@ -30,7 +30,7 @@ class JobOfServer:
 
     job: int
     kind: str
-    """atp, esa"""
+    """name of the protocol (`workloads.server.kinds`)"""
     members: tuple[ServedMember, ...]
     """rank order"""
     window: int

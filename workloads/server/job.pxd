@@ -1,6 +1,6 @@
 cimport cython
 
-from workloads.atp.slots cimport SlotTable
+from workloads.datagrams.slots cimport SlotTable
 from workloads.datagrams.arrival cimport Arrival
 from workloads.server.block cimport Block
 from workloads.server.sender cimport JobSender

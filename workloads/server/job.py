@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from workloads.atp.config import KINDS
-from workloads.atp.slots import SlotTable
 from workloads.automaton import words
 from workloads.datagrams.arrival import Arrival
 from workloads.datagrams.blocks import (
@@ -21,11 +19,13 @@ from workloads.datagrams.blocks import (
     ServerStatistics,
     SlotChanged,
 )
+from workloads.datagrams.slots import SlotTable
 from workloads.datagrams.worker_sets import ranks_in
 from workloads.machine import Event
 from workloads.server.block import Block
 from workloads.server.config import JobOfServer
 from workloads.server.held import HeldBack
+from workloads.server.kinds import served_kinds
 from workloads.server.sender import JobSender
 from workloads.server.tables import BLOCK_TABLE, DROP_REASONS, BlockAction, BlockEvent, BlockState
 from workloads.wire import Envelope
@@ -52,7 +52,7 @@ class JobServer(JobSender):
         JobSender.__init__(self, job, envelope)
         self._trace, self._window = trace, job.window
         self._asks = job.remind or asks_again
-        self._strict = KINDS[job.kind].server_completes and not asks_again
+        self._strict = served_kinds()[job.kind].server_completes and not asks_again
         """whether it has seen every block from its beginning, so that it knows which workers go ahead of the results"""
         self._blocks: list[Block | None] = [None] * (job.cached_windows * job.window)
         self._open: dict[int, Block] = {}

@@ -6,10 +6,10 @@ from typing import Any
 
 import cython
 
-from workloads.atp.config import KINDS
 from workloads.datagrams.worker_sets import WorkerSets
 from workloads.server.block import Block
 from workloads.server.config import JobOfServer
+from workloads.server.kinds import served_kinds
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT, SEQUENCES, AggregationHeader, DatagramKind, encode_datagram
 
@@ -48,7 +48,7 @@ class JobSender:
         bitmap0, bitmap1, _ = self._sets.names_of_all
         wide = self._sets.is_wide
         self._header = AggregationHeader(
-            KINDS[job.kind].policy, DatagramKind.RESULT, job.job, 0, 0, bitmap0,
+            served_kinds()[job.kind].policy, DatagramKind.RESULT, job.job, 0, 0, bitmap0,
             len(job.racks[0]) if wide else len(job.members), bitmap1=bitmap1, fan_in1=len(job.racks) if wide else 0,
             op=int(self._saturating), server=int.from_bytes(envelope.src_ip, "big"),
         )  # fmt: skip

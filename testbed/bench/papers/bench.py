@@ -9,7 +9,7 @@ from dataclasses import replace
 from testbed.bench.options import BenchOptions
 from testbed.bench.papers.claims import Bearing, judged
 from testbed.bench.papers.headline import Headline
-from testbed.bench.papers.headlines import HEADLINES
+from testbed.bench.papers.headlines import headlines as known_headlines
 from testbed.bench.papers.page import Judged, write_results
 from testbed.bench.rows import Report, Row
 from testbed.bench.swept import FOLDER, Say, keep_swept, run_swept, write_runs
@@ -31,12 +31,13 @@ def bench_papers(
     say: Say,
     world: str = "simulated",
     options: BenchOptions = _DEFAULT,
-    headlines: Sequence[Headline] = HEADLINES,
+    headlines: Sequence[Headline] | None = None,
 ) -> Report:
-    """Every run is kept under `runs/bench-papers`, and the same command goes on there. A headline with a run that did
-    not pass is unknown. Raises ScenarioError as `load_sweep`."""
+    """`headlines`: None: all. Every run is kept under `runs/bench-papers`, and the same command goes on there. A
+    headline with a run that did not pass is unknown. Raises ScenarioError as `load_sweep`."""
+    chosen = known_headlines() if headlines is None else headlines
     processes, done = options.processes or os.cpu_count() or 1, dict[str, FinishedScenarios]()
-    found = [_judge(headline, say, options, processes, done) for headline in headlines]
+    found = [_judge(headline, say, options, processes, done) for headline in chosen]
     paths = write_results(found, _FOLDER)
     say(f"papers: {', '.join(str(path) for path in paths)}")
     write_runs(options.csv, [({"sweep": name}, finished) for name, finished in done.items()])

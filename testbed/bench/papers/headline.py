@@ -10,8 +10,10 @@ from testbed.bench.papers.claims import Claim, GainPoint
 from testbed.bench.swept import Say
 from testbed.sweeps.groups import PointGroup
 
-__all__ = ["Contest", "Headline", "Measure", "gains"]
+__all__ = ["UNKNOWN", "Contest", "Headline", "Measure", "gains"]
 
+UNKNOWN = "only the abstract is known (S)"
+"""a setting"""
 Measure = Callable[[Sequence[PointGroup]], list[GainPoint]]
 """from the points of a sweep, each with its seeds, to the places of a headline"""
 

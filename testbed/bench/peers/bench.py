@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from testbed.bench.options import BenchOptions
-from testbed.bench.peers.cases import FULL, QUICK, RATE_BPS, SUBJECTS, Grid, PeerBenchCase, Sample
+from testbed.bench.peers.cases import FULL, OURS, QUICK, RATE_BPS, SUBJECTS, Grid, PeerBenchCase, Sample
 from testbed.bench.peers.csvfile import SampleFile
 from testbed.bench.peers.kernel_tcp import missing_peers, peers_on
 from testbed.bench.peers.ours import measure_ours, our_scenario
@@ -60,7 +60,7 @@ def _measure(grid: Grid, repeats: int, dilation: int | None, absent: Mapping[str
     for hosts in grid.hosts:
         cases = [PeerBenchCase(hosts, size, loss) for size in grid.sizes for loss in grid.losses]
         # A peer needs the links and nothing of the protocol: they are those of any of our scenarios.
-        topology = our_scenario("ring", cases[0], 1, 1).topology
+        topology = our_scenario(OURS[0], cases[0], 1, 1).topology
         with peers_on(topology, absent) as peers:
             for case in cases:
                 for repeat in range(1, repeats + 1):

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["FULL", "QUICK", "RATE_BPS", "SUBJECTS", "Grid", "PeerBenchCase", "Sample"]
+from testbed.scenario.named import protocol_names
+
+__all__ = ["FULL", "OURS", "QUICK", "RATE_BPS", "SUBJECTS", "Grid", "PeerBenchCase", "Sample"]
 
 RATE_BPS = 100_000_000
 """rate of every link"""
-SUBJECTS = ("gloo", "openmpi", "ring", "ring-irn", "netreduce", "netreduce-irn")
-"""subjects in the order of tables; the first two over kernel TCP, `-irn`: `transport.recovery: irn`, else go-back-N"""
+OURS = tuple(
+    f"{name}{recovery}"
+    for name in ("ring", "netreduce") if name in protocol_names() for recovery in ("", "-irn")
+)  # fmt: skip
+"""our collectives; `-irn`: `transport.recovery: irn`, else go-back-N"""
+SUBJECTS = ("gloo", "openmpi", *OURS)
+"""subjects in the order of tables; the first two over kernel TCP"""
 
 
 @dataclass(frozen=True, slots=True)

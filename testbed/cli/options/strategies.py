@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from testbed.cli.values import named_path, whole
+from testbed.scenario.names import DEFAULT_RING
 
 __all__ = ["DEFAULT_BANDWIDTH", "configure_strategies"]
 
@@ -34,7 +35,7 @@ examples:
         "--collective",
         type=_collective,
         metavar="C",
-        default="ring",
+        default=DEFAULT_RING,
         help="how vectors are summed: ring, netreduce, ... (`tb list collectives`; default: ring)",
     )
     parser.add_argument("--batch", type=whole(1, 1 << 20), metavar="N", help="images of an iteration (default: 32)")

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.scheduled import ScheduledProtocol
-from workloads.collectives.binomial_tree import binomial_tree, tree_broadcast, tree_reduce
+from workloads.binomial_tree.schedule import binomial_tree, tree_broadcast, tree_reduce
 from workloads.collectives.operations import ALL_REDUCE
 from workloads.config import HostConfig
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
+    from testbed.scale.model import RackModel
 
 __all__ = ["PROTOCOL"]
 
@@ -28,6 +29,11 @@ class _BinomialTree(ScheduledProtocol):
         job = plan.scenario.job
         total = tree_fold(gradients, workers[0].collective.arithmetic, job.root)
         return held_by_ranks(job.operation, job.root, gradients, total)
+
+    def rack_model(self) -> RackModel:
+        from testbed.protocols.binomial_tree.scale import MODEL  # when a large system is estimated
+
+        return MODEL
 
 
 PROTOCOL = _BinomialTree(

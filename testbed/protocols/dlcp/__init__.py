@@ -16,6 +16,7 @@ from workloads.dlcp.checks import problems_in_host
 from workloads.dlcp.chunks import chunk_of, steps_of
 
 if TYPE_CHECKING:
+    from testbed.bench.papers.headline import Headline
     from testbed.checkers.checker import Checker
     from testbed.checkers.pieces import PieceJudge
     from testbed.plan.model import Plan
@@ -98,6 +99,11 @@ class _Dlcp(Protocol):
         from testbed.protocols.dlcp.hunt import HUNT  # when schedules are drawn
 
         return HUNT
+
+    def headlines(self) -> tuple[Headline, ...]:
+        from testbed.protocols.dlcp.bench_papers import HEADLINES  # when papers are compared
+
+        return HEADLINES
 
 
 PROTOCOL = _Dlcp(

@@ -11,6 +11,8 @@ from testbed.scenario.protocol import KeyGroup
 from workloads.atp import AtpConfig
 
 if TYPE_CHECKING:
+    from testbed.bench.contract import Bench
+    from testbed.bench.papers.headline import Headline
     from testbed.explain.contract import NodeWait
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
@@ -37,7 +39,7 @@ class _Esa(AtpWorkers):
         return plan_atp(scenario)
 
     def why_bytes_depend_on_time(self, scenario: Scenario) -> str:
-        from workloads.atp.priority import TIMELESS  # when a run is replayed
+        from workloads.datagrams.priority import TIMELESS  # when a run is replayed
 
         jobs = scenario.all_jobs
         if len(jobs) == 1 and jobs[0].priority not in TIMELESS:
@@ -58,6 +60,16 @@ class _Esa(AtpWorkers):
         from testbed.protocols.parts.waits_server import waits_with_server  # when a stall is explained
 
         return waits_with_server(machines, plan)
+
+    def benches(self) -> tuple[Bench, ...]:
+        from testbed.protocols.esa.bench_ina import BENCHES  # when one is run
+
+        return BENCHES
+
+    def headlines(self) -> tuple[Headline, ...]:
+        from testbed.protocols.esa.bench_papers import HEADLINES  # when papers are compared
+
+        return HEADLINES
 
 
 PROTOCOL = _Esa(

@@ -14,6 +14,8 @@ from workloads.config import HostConfig
 from workloads.grid import GridConfig
 
 if TYPE_CHECKING:
+    from testbed.bench.contract import Bench
+    from testbed.bench.papers.headline import Headline
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
@@ -63,6 +65,16 @@ class _Grid(QuantisedSums):
         from testbed.protocols.grid.hunt_kind import HUNT  # when schedules are drawn
 
         return HUNT
+
+    def benches(self) -> tuple[Bench, ...]:
+        from testbed.protocols.grid.bench_command import BENCHES  # when one is run
+
+        return BENCHES
+
+    def headlines(self) -> tuple[Headline, ...]:
+        from testbed.protocols.grid.bench_papers import HEADLINES  # when papers are compared
+
+        return HEADLINES
 
 
 PROTOCOL = _Grid(

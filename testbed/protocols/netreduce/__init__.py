@@ -13,9 +13,12 @@ from testbed.scenario.protocol import KeyGroup
 from workloads.config import IRN_RECOVERIES
 
 if TYPE_CHECKING:
+    from testbed.bench.contract import Bench
+    from testbed.bench.papers.headline import Headline
     from testbed.checkers.folds import Array
     from testbed.explain.contract import NodeWait
     from testbed.plan.model import Plan
+    from testbed.scale.model import RackModel
     from testbed.scenario.model import Scenario
     from testbed.scenario.sections import KnownSections
     from testbed.states.contract import Explored
@@ -58,10 +61,30 @@ class _NetReduce(ConnectedProtocol, WholeVectors):
 
         return EXPLORED
 
+    def ring_steps(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        from testbed.protocols.netreduce.hunt_steps import ON_FABRIC, ON_RACK  # in a hunt
+
+        return ON_RACK, ON_FABRIC
+
     def waits(self, machines: Mapping[str, object], plan: Plan) -> Iterable[NodeWait]:
         from testbed.protocols.netreduce.waits import waits_in  # when a stall is explained
 
         return waits_in(machines, plan)
+
+    def benches(self) -> tuple[Bench, ...]:
+        from testbed.protocols.netreduce.bench import BENCHES  # when one is run
+
+        return BENCHES
+
+    def headlines(self) -> tuple[Headline, ...]:
+        from testbed.protocols.netreduce.bench_papers import HEADLINES  # when papers are compared
+
+        return HEADLINES
+
+    def rack_model(self) -> RackModel:
+        from testbed.protocols.netreduce.scale import MODEL  # when a large system is estimated
+
+        return MODEL
 
 
 PROTOCOL = _NetReduce(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.scheduled import ScheduledProtocol
 from testbed.scenario.protocol import ResultKind
-from workloads.collectives.pairwise import pairwise
 from workloads.config import HostConfig
+from workloads.pairwise.schedule import pairwise
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array

@@ -11,6 +11,8 @@ from testbed.protocols.parts.connected import ConnectedProtocol
 from testbed.reading.known import as_far_as_known
 
 if TYPE_CHECKING:
+    from testbed.bench.contract import Bench
+    from testbed.bench.papers.headline import Headline
     from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
@@ -51,6 +53,16 @@ class _ParallelNetReduce(ConnectedProtocol):
         from testbed.checkers.orders import pieces_of_machines  # when a run is judged
 
         return pieces_of_machines(plan, workers, gradients)
+
+    def benches(self) -> tuple[Bench, ...]:
+        from testbed.protocols.parallel_netreduce.bench import BENCHES  # when one is run
+
+        return BENCHES
+
+    def headlines(self) -> tuple[Headline, ...]:
+        from testbed.protocols.parallel_netreduce.bench_papers import HEADLINES  # when papers are compared
+
+        return HEADLINES
 
 
 PROTOCOL = _ParallelNetReduce(

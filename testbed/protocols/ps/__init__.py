@@ -13,6 +13,8 @@ from testbed.reading.known import as_far_as_known
 from workloads.atp import AtpConfig
 
 if TYPE_CHECKING:
+    from testbed.bench.contract import Bench
+    from testbed.bench.papers.headline import Headline
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
     from testbed.scenario.model import Scenario
@@ -59,6 +61,16 @@ class _Ps(AtpWorkers):
         from testbed.protocols.ps.hunt import HUNT  # when schedules are drawn
 
         return HUNT
+
+    def benches(self) -> tuple[Bench, ...]:
+        from testbed.protocols.ps.bench_evolution import BENCHES  # when one is run
+
+        return BENCHES
+
+    def headlines(self) -> tuple[Headline, ...]:
+        from testbed.protocols.ps.bench_papers import HEADLINES  # when papers are compared
+
+        return HEADLINES
 
 
 PROTOCOL = _Ps(

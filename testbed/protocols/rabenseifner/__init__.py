@@ -10,13 +10,14 @@ from testbed.protocols.rabenseifner.checks import check_halves
 from testbed.protocols.rabenseifner.keys import RabenseifnerKeys
 from testbed.scenario.model import Job
 from workloads.collectives.operations import ALL_REDUCE
-from workloads.collectives.rabenseifner import rabenseifner
 from workloads.config import HostConfig
+from workloads.rabenseifner.schedule import rabenseifner
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
+    from testbed.scale.model import RackModel
     from testbed.scenario.sections import KnownSections
 
 __all__ = ["PROTOCOL"]
@@ -50,6 +51,11 @@ class _Rabenseifner(ScheduledProtocol):
         from testbed.protocols.rabenseifner.hunt import HUNT  # when schedules are drawn
 
         return HUNT
+
+    def rack_model(self) -> RackModel:
+        from testbed.protocols.rabenseifner.scale import MODEL  # when a large system is estimated
+
+        return MODEL
 
 
 PROTOCOL = _Rabenseifner(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.scheduled import ScheduledProtocol
 from workloads.collectives.operations import ALL_REDUCE
-from workloads.collectives.recursive_doubling import recursive_doubling
 from workloads.config import HostConfig
+from workloads.recursive_doubling.schedule import recursive_doubling
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array

@@ -15,6 +15,7 @@ from workloads.repair import RepairConfig
 from workloads.repair.checks import problems_in_host
 
 if TYPE_CHECKING:
+    from testbed.bench.papers.headline import Headline
     from testbed.checkers.checker import Checker
     from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
@@ -91,6 +92,11 @@ class _Repair(Protocol):
         from testbed.protocols.repair.hunt import HUNT  # when schedules are drawn
 
         return HUNT
+
+    def headlines(self) -> tuple[Headline, ...]:
+        from testbed.protocols.repair.bench_papers import HEADLINES  # when papers are compared
+
+        return HEADLINES
 
 
 PROTOCOL = _Repair(

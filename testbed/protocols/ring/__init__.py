@@ -13,6 +13,7 @@ from workloads.collectives.operations import ALL_REDUCE
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
+    from testbed.scale.model import RackModel
     from testbed.scenario.model import Scenario
     from workloads.config import HostConfig
 
@@ -58,6 +59,11 @@ class _Ring(ConnectedProtocol):
         from testbed.hunt.kinds import PAIRS_HUNT  # when schedules are drawn
 
         return PAIRS_HUNT
+
+    def rack_model(self) -> RackModel:
+        from testbed.protocols.ring.scale import MODEL  # when a large system is estimated
+
+        return MODEL
 
 
 PROTOCOL = _Ring(

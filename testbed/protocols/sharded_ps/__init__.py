@@ -10,8 +10,8 @@ from testbed.reading.problems import Problems
 from testbed.scenario.job import Job
 from topologies import Topology
 from workloads.collectives.operations import ALL_REDUCE
-from workloads.collectives.sharded_ps import sharded_ps
 from workloads.config import HostConfig
+from workloads.sharded_ps.schedule import sharded_ps
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array

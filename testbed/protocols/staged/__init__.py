@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.connected import ConnectedProtocol
@@ -33,6 +33,9 @@ class _Staged(ConnectedProtocol):
         check_strategy(
             sections.problems, sections.topology, sections.switch, sections.transport, sections.job, sections.nics
         )
+
+    def strategy_job(self, all_reduce: str) -> Mapping[str, object]:
+        return {"collective": self.name, "all_reduce": all_reduce, "hello": False}
 
     def needs(self) -> str:
         return "job.strategy and job.chain"

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from switch_nodes.events import ConnectionStepped, MessageAggregated
-from switch_nodes.netreduce.tables import ConnectionState
 from testbed.history import Record, of_kinds
 from testbed.history.events import NodeStarted
 from workloads.events import (
@@ -27,7 +26,6 @@ _TELLING = (
     NodeStarted, RcStatistics, Retransmission, NakSent, RnrNakSent, TrimmedCame, QpFailed, QpStepped, ConnectionStepped,
     MessagePosted, MessageAggregated,
 )  # fmt: skip
-_IN_RING = ConnectionState.RING.name.lower()
 _OWN_FAULT = "LOC_"
 """QpFailed.status of a responder begins so"""
 
@@ -69,7 +67,7 @@ def find_names(history: Sequence[Record]) -> Names:
             qpn.setdefault((record.node, side), event.qpn)
         elif isinstance(event, QpStepped):
             qpn.setdefault((record.node, "to" if event.side == "requester" else "from"), event.qpn)
-        elif isinstance(event, ConnectionStepped) and event.next == _IN_RING:
+        elif isinstance(event, ConnectionStepped) and event.knows_rank:
             ranks[event.qpn] = event.rank
         elif isinstance(event, MessagePosted):
             roles.setdefault(record.node, "host")

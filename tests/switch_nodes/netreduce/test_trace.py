@@ -125,3 +125,9 @@ def test_traced_programs_are_the_reference() -> None:
 def test_broken_programs_are_broken_when_traced_too(mutant: type[NetReduceProgram], name: str) -> None:
     with pytest.raises(AssertionError):
         CASES[name](Recorded(mutant, trace=True).make)
+
+
+@pytest.mark.parametrize("state", ConnectionState)
+def test_a_step_names_its_rank_where_the_connection_is_one_of_a_ring(state: ConnectionState) -> None:
+    event = ConnectionStepped(1, 0, 17, "unknown", "start_ina", state.name.lower(), "aggregate")
+    assert event.knows_rank is (state is ConnectionState.RING)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from testbed.bench import BenchOptions, bench_world, registry, run_bench
+from testbed.bench.contract import Bench
 from testbed.bench.measure import ToldRun
 from testbed.bench.rows import VIRTUAL, Report, Row, as_documents, repeated, spread, trust_of
 from testbed.cli import main
@@ -44,9 +45,7 @@ def test_the_exit_code_says_whether_every_target_was_met(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [row(0.95), row(0.5)]
-    monkeypatch.setitem(
-        registry._BENCHES, "fake", registry.Bench("fake", lambda say, world, options: rows, ("simulated",))
-    )
+    monkeypatch.setitem(registry.benches(), "fake", Bench("fake", lambda say, world, options: rows, ("simulated",)))
     assert run_bench("fake", as_json=True) == 1
     assert [item["ratio"] for item in json.loads(capsys.readouterr().out)] == [0.95, 0.5]
     rows.pop()
@@ -71,9 +70,7 @@ def test_the_foot_of_a_table_names_the_machine_only_of_what_was_measured_on_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [replace(row(), world="simulated")]
-    monkeypatch.setitem(
-        registry._BENCHES, "fake", registry.Bench("fake", lambda say, world, options: rows, ("simulated",))
-    )
+    monkeypatch.setitem(registry.benches(), "fake", Bench("fake", lambda say, world, options: rows, ("simulated",)))
     run_bench("fake")
     assert capsys.readouterr().out.splitlines()[-1] == "in virtual time: the same on every machine"
     rows[:] = [row()]
@@ -111,8 +108,8 @@ def test_a_table_of_its_own_stands_above_the_rows_that_ask_for_something(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = Report([row(0.95), replace(row(0.5, target=None), what="for information")], lambda width: ["the table"])
-    fake = registry.Bench("fake", lambda say, world, options: report, ("simulated",), ("quick",))
-    monkeypatch.setitem(registry._BENCHES, "fake", fake)
+    fake = Bench("fake", lambda say, world, options: report, ("simulated",), ("quick",))
+    monkeypatch.setitem(registry.benches(), "fake", fake)
     assert run_bench("fake", options=BenchOptions(quick=True)) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("the table\n")

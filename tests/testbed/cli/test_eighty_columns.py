@@ -13,18 +13,11 @@ from types import SimpleNamespace
 import pytest
 
 from testbed.bench import registry
-from testbed.bench.evolution.cells import ROWS, cells
-from testbed.bench.evolution.matrix import matrix_lines
-from testbed.bench.evolution.runs import EvolutionFigures
-from testbed.bench.ina.cases import ATP, emulated_case
-from testbed.bench.ina.cases import cases_of as ina_cases_of
-from testbed.bench.ina.tables import mix_lines
-from testbed.bench.ina.worlds import Pair, world_lines
 from testbed.bench.loss.bench import cost_table
 from testbed.bench.loss.cases import LOSS_KEY, cases_of
 from testbed.bench.papers.bench import _table as papers_table
 from testbed.bench.papers.claims import Bearing, GainPoint
-from testbed.bench.papers.headlines import HEADLINES
+from testbed.bench.papers.headlines import headlines
 from testbed.bench.papers.page import Judged
 from testbed.bench.peers.summary import figures_of
 from testbed.bench.peers.summary import table as peers_table
@@ -34,6 +27,13 @@ from testbed.comparison.model import ComparedRow, Comparison, Side
 from testbed.comparison.text import comparison_text
 from testbed.doctor.model import Probe
 from testbed.doctor.table import as_lines
+from testbed.protocols.esa.bench_ina.cases import ATP, emulated_case
+from testbed.protocols.esa.bench_ina.cases import cases_of as ina_cases_of
+from testbed.protocols.esa.bench_ina.tables import mix_lines
+from testbed.protocols.esa.bench_ina.worlds import Pair, world_lines
+from testbed.protocols.ps.bench_evolution.cells import ROWS, cells
+from testbed.protocols.ps.bench_evolution.matrix import matrix_lines
+from testbed.protocols.ps.bench_evolution.runs import EvolutionFigures
 from testbed.steering.readings import TableReading, TableRow
 from testbed.strategies.measure import Measured, MeasuredFabric
 from testbed.strategies.shown import StrategyRow as StrategyRow
@@ -140,7 +140,7 @@ def _peers(width: int) -> Iterable[str]:
 
 def _papers(width: int) -> Iterable[str]:
     places = (GainPoint(_LONG, (1.02, 12_345.678, 98_765.4)), GainPoint("short", (0.85,)))
-    return papers_table([Judged(headline, places, Bearing.UNKNOWN, "why") for headline in HEADLINES], width)
+    return papers_table([Judged(headline, places, Bearing.UNKNOWN, "why") for headline in headlines()], width)
 
 
 def _evolution(width: int) -> Iterable[str]:
@@ -191,9 +191,9 @@ TABLES: dict[str, Callable[[int], Iterable[str]]] = {
     "testbed/bench/loss/bench.py": _loss,
     "testbed/bench/papers/bench.py": _papers,
     "testbed/bench/peers/summary.py": _peers,
-    "testbed/bench/evolution/matrix.py": _evolution,
-    "testbed/bench/ina/worlds.py": _ina_worlds,
-    "testbed/bench/ina/tables.py": _ina,
+    "testbed/protocols/ps/bench_evolution/matrix.py": _evolution,
+    "testbed/protocols/esa/bench_ina/worlds.py": _ina_worlds,
+    "testbed/protocols/esa/bench_ina/tables.py": _ina,
 }
 """by the module that lays a table out"""
 _OTHERS = {"testbed/bench/registry.py", "testbed/cli/bandwidth.py"}

@@ -253,7 +253,7 @@ _NEVER_LOOKED_UP = (
     "testbed.worlds", "testbed.runs", "testbed.bench", "testbed.hunt", "testbed.lab", "testbed.report",
     "testbed.figures", "testbed.history", "testbed.captures",
 )  # fmt: skip
-_CONTRACT = {name for room in ("checkers", "hunt") for name in (f"testbed.{room}", f"testbed.{room}.contract")}
+_CONTRACT = {name for room in ("bench", "checkers", "hunt") for name in (f"testbed.{room}", f"testbed.{room}.contract")}
 """what the class of a protocol derives from"""
 _MACHINES = re.compile(
     r"switch_nodes\.\w+\.(program|core|fast|registers)|workloads\.\w*\.?(worker|host|machine|endpoint)$"
@@ -275,7 +275,7 @@ def test_validating_imports_the_protocols_that_the_scenario_names_and_no_arrays(
     loaded = imported_by(words)
     assert "numpy" not in loaded
     assert len({name for name in loaded if re.fullmatch(r"testbed\.protocols\.\w+", name)} - {_PARTS}) == 1
-    higher = ("testbed.checkers", "testbed.hunt", "topologies.routing.gradients")
+    higher = ("testbed.bench", "testbed.checkers", "testbed.hunt", "topologies.routing.gradients")
     assert {name for name in loaded if name.startswith(higher)} == _CONTRACT
 
 

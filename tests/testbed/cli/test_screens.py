@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from testbed.bench.ina.cases import cases_of
 from testbed.cli.commands import COMMANDS
 from testbed.cli.main import main
+from testbed.protocols.esa.bench_ina.cases import cases_of
 from testbed.sweeps.scenario_engine import run_scenario_sweep
 from tests.support.emulated import needs_root
 from tests.support.ina_runs import made_up

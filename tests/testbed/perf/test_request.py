@@ -6,7 +6,7 @@ import pytest
 
 from testbed.perf.request import PerfRequest, resolved, sweep_of
 from testbed.scenario.known import names_where
-from testbed.sweeps.scenario_grid import make_points
+from testbed.sweeps.scenario_points import make_points
 from workloads.errors import ScenarioError
 
 NEAR = "did you mean 'all_reduce'?"

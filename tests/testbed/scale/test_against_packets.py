@@ -4,8 +4,9 @@ import random
 
 import pytest
 
+from testbed.scale.model import RackPoint
 from testbed.scale.packet import packet_level
-from testbed.scale.rack import RackPoint, flow_level, message_level
+from testbed.scale.rack import flow_level, message_level
 
 GBPS = 10**9
 LIMIT = 0.05

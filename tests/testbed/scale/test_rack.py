@@ -2,10 +2,13 @@
 
 import pytest
 
+from testbed.protocols.binomial_tree.scale import binomial_tree_messages
+from testbed.protocols.netreduce.scale_messages import netreduce_on_rack
+from testbed.protocols.rabenseifner.scale import halving_doubling_messages
+from testbed.protocols.ring.scale import ring_messages
 from testbed.scale.messages import Message, rack_path, run_messages
-from testbed.scale.netreduce import RackLink, netreduce_on_rack
-from testbed.scale.rack import RACK_COLLECTIVES, RackPoint, flow_level, message_level
-from testbed.scale.schedules import binomial_tree, halving_doubling, ring
+from testbed.scale.model import RackLink, RackPoint
+from testbed.scale.rack import flow_level, message_level, rack_models
 from testbed.scale.trains import PLAIN, TrainFraming
 from workloads.costs import flat_cost, sent_bytes
 from workloads.errors import ScenarioError
@@ -13,7 +16,7 @@ from workloads.errors import ScenarioError
 GBPS = 10**9
 
 
-@pytest.mark.parametrize("collective", RACK_COLLECTIVES)
+@pytest.mark.parametrize("collective", list(rack_models()))
 @pytest.mark.parametrize("hosts", [2, 4, 8])
 @pytest.mark.parametrize("delay", [0, 20_000])
 def test_flow_and_message_level_agree(collective, hosts, delay):
@@ -24,9 +27,9 @@ def test_flow_and_message_level_agree(collective, hosts, delay):
 @pytest.mark.parametrize(
     ("name", "schedule"),
     [
-        ("ring", lambda n, size: ring(n, size, 170, 1024)),
-        ("rabenseifner", halving_doubling),
-        ("binomial_tree", binomial_tree),
+        ("ring", lambda n, size: ring_messages(n, size, 170, 1024)),
+        ("rabenseifner", halving_doubling_messages),
+        ("binomial_tree", binomial_tree_messages),
     ],
 )
 @pytest.mark.parametrize("hosts", [2, 4, 8, 16])
@@ -45,7 +48,7 @@ def test_schedules_send_the_bytes_and_take_the_time_of_their_cost_model(name, sc
 
 @pytest.mark.parametrize("hosts", [3, 5, 6, 7])
 def test_trees_of_any_size_and_halves_of_powers_of_two(hosts):
-    sent = [message.sender for message in binomial_tree(hosts, 100)]
+    sent = [message.sender for message in binomial_tree_messages(hosts, 100)]
     assert len(sent) == 2 * (hosts - 1)
     assert message_level("tree", RackPoint(hosts, 100_000, GBPS)).seconds > 0
     for level in (message_level, flow_level):

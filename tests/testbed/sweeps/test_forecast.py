@@ -12,9 +12,9 @@ from testbed.scenario.loader import parse_scenario
 from testbed.sweeps import ScenarioSweep, load_sweep
 from testbed.sweeps.forecast import Forecast, corners, shortened
 from testbed.sweeps.scenario_engine import run_scenario_sweep
-from testbed.sweeps.scenario_grid import make_points
 from testbed.sweeps.scenario_loader import SweepWords
 from testbed.sweeps.scenario_model import Point
+from testbed.sweeps.scenario_points import make_points
 
 
 def sweep_of(**words: Any) -> ScenarioSweep:

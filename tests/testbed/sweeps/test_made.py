@@ -15,9 +15,9 @@ from testbed.scenario.model import Scenario
 from testbed.sweeps import scenario_engine
 from testbed.sweeps.loader import load_sweep
 from testbed.sweeps.scenario_engine import FinishedScenarios, run_scenario_sweep
-from testbed.sweeps.scenario_grid import make_points
 from testbed.sweeps.scenario_loader import SweepWords
 from testbed.sweeps.scenario_model import Point, ScenarioSweep
+from testbed.sweeps.scenario_points import make_points
 from testbed.sweeps.scenario_report import write_scenario_files
 from testbed.sweeps.showing import read_sweep
 from testbed.sweeps.where import computing

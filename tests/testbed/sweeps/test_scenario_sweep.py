@@ -24,9 +24,9 @@ from testbed.sweeps.local import compute_locally
 from testbed.sweeps.matrix import matrix_page
 from testbed.sweeps.plots.write import write_plots
 from testbed.sweeps.scenario_engine import FinishedScenarios, run_scenario_sweep
-from testbed.sweeps.scenario_grid import make_points
 from testbed.sweeps.scenario_loader import SweepWords
 from testbed.sweeps.scenario_model import Point
+from testbed.sweeps.scenario_points import make_points
 from testbed.sweeps.scenario_report import scenario_document, scenario_summary, write_scenario_files
 from workloads.errors import ScenarioError
 

@@ -14,11 +14,11 @@ from testbed.sweeps import builtin_sweeps, engine, load_sweep
 from testbed.sweeps.analysis import by_point, crossovers
 from testbed.sweeps.engine import run_sweep
 from testbed.sweeps.evaluate import code_version
-from testbed.sweeps.grid import make_tasks
 from testbed.sweeps.loader import parse_sweep
 from testbed.sweeps.plot import svg
 from testbed.sweeps.report import summary
 from testbed.sweeps.store import Store
+from testbed.sweeps.tasks import make_tasks
 
 MACHINES = """name: small
 model: {model}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.support.atp_star import atp_workers
 from workloads.atp.pressure import Pressure
-from workloads.atp.priority import quantise
+from workloads.datagrams.priority import quantise
 from workloads.gradients import create_source
 from workloads.hosts import create_host
 from workloads.layers import ComputeConfig, LayerConfig

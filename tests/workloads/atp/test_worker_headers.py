@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from tests.workloads.atp.test_worker import CONFIG, FLOATS, NACK, answer, sent, start
-from workloads.atp.priority import quantise
 from workloads.config import ArithmeticSpec
+from workloads.datagrams.priority import quantise
 from workloads.datagrams.quantisation import create_tensor
 from workloads.gradients import create_source
 from workloads.layers import ComputeConfig, LayerConfig

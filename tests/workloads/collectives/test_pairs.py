@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.schedules import SCHEDULES
-from workloads.collectives.binomial_tree import binomial_tree
+from workloads.binomial_tree.schedule import binomial_tree
 from workloads.collectives.pairs import PairPhase
-from workloads.collectives.rabenseifner import rabenseifner
-from workloads.collectives.recursive_doubling import recursive_doubling
-from workloads.collectives.sharded_ps import sharded_ps
 from workloads.costs import sent_bytes
 from workloads.errors import ScenarioError
+from workloads.rabenseifner.schedule import rabenseifner
+from workloads.recursive_doubling.schedule import recursive_doubling
+from workloads.sharded_ps.schedule import sharded_ps
 
 VARIANTS = {**SCHEDULES, "rabenseifner far": partial(rabenseifner, far_first=True)}
 _SUMS = ("chain_reduce", "reduce_scatter", "exchange", "collect")

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
+from functools import cache
+from typing import cast
 
 from switch_nodes.filters import FrameFilter
 from switch_nodes.forwarding.fast import FastForwardProgram
-from switch_nodes.netreduce import FastNetReduceProgram
+from switch_nodes.kinds import program_kinds
+from switch_nodes.program import CompiledSums
 from switch_nodes.tap import Tap
 from testbed.captures.pcapng import frames_of
 from testbed.faults.link_filter import LinkFilter
@@ -34,6 +37,12 @@ __all__ = ["NativeHostNode", "NativeSwitchNode"]
 _TAPE_BYTES = 1 << 18
 _NEVER_PASSES = -(1 << 63)
 """a healing that is always due: every frame is for `admit`"""
+
+
+@cache
+def _compiled_sums() -> tuple[type[CompiledSums], ...]:
+    """Classes of programs that C drives."""
+    return tuple(kind.compiled() for kind in program_kinds().values() if kind.compiled is not None)
 
 
 class _LateTap(Tap):
@@ -219,14 +228,15 @@ class NativeSwitchNode(_Struct, SwitchNode):
             late = _LateTap(tap, self.struct)
             agenda.late_taps.append(late.flush)
         self._native, self._number = agenda, -1
+        self._sums: CompiledSums | None = None
         self._links: list[CLink] = []
         super().__init__(name, actor, agenda, make, tell, ingress, egress, late)
 
     @property
     def machine(self) -> FinishingMachine:
         machine = self._machine
-        if type(machine) is FastNetReduceProgram:
-            machine.catch_up()
+        if self._sums is not None:
+            self._sums.catch_up()
         elif type(machine) is FastForwardProgram and self.struct.forwarded:
             machine.catch_up(self.struct.forwarded, 0)
             self.struct.forwarded = 0
@@ -235,10 +245,11 @@ class NativeSwitchNode(_Struct, SwitchNode):
     @machine.setter
     def machine(self, machine: FinishingMachine) -> None:
         self._machine, struct = machine, self.struct
+        self._sums = cast("CompiledSums", machine) if type(machine) in _compiled_sums() else None
         struct.machine, struct.forwarded = MachineKind.BY_VERBS, 0
-        if type(machine) is FastNetReduceProgram and machine.compiled is not None:
+        if self._sums is not None and self._sums.compiled is not None:
             struct.machine = MachineKind.NETREDUCE
-            struct.program, struct.queue = machine.compiled
+            struct.program, struct.queue = self._sums.compiled
         elif type(machine) is FastForwardProgram:
             struct.machine = MachineKind.FORWARD
             struct.queue, struct.macs = machine.compiled
@@ -290,9 +301,8 @@ class NativeSwitchNode(_Struct, SwitchNode):
         self._tell_events()
 
     def tell_note(self, kind: int, /, *entry: int) -> None:
-        machine = self._machine
-        assert type(machine) is FastNetReduceProgram
-        self._tell(self.name, machine.logged(kind, *entry))
+        assert self._sums is not None
+        self._tell(self.name, self._sums.logged(kind, *entry))
 
     def make_room(self) -> None:
         machine = self.machine

@@ -8,7 +8,7 @@ import pytest
 
 from testbed.bench.loss.cases import LOSS_KEY, cases_of
 from testbed.scenario import parse_scenario
-from testbed.sweeps.scenario_grid import make_points
+from testbed.sweeps.scenario_points import make_points
 from testbed.sweeps.values import number_of
 
 

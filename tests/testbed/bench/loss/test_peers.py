@@ -19,8 +19,8 @@ from testbed.bench.peers.cases import PeerBenchCase as PeerCase
 from testbed.bench.peers.cases import Sample
 from testbed.sweeps.groups import groups_of
 from testbed.sweeps.scenario_engine import FinishedScenarios
-from testbed.sweeps.scenario_grid import make_points
 from testbed.sweeps.scenario_model import Outcome, ScenarioSweep
+from testbed.sweeps.scenario_points import make_points
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from testbed.bench.papers.bench import bench_papers
 from testbed.bench.papers.claims import Exactly, GainPoint, UpTo
 from testbed.bench.papers.direct import frontier_of_strategies
 from testbed.bench.papers.headline import Contest, Headline, gains
-from testbed.bench.papers.headlines import HEADLINES
+from testbed.bench.papers.headlines import headlines
 from testbed.bench.papers.page import Judged, page_lines
 from testbed.sweeps.groups import PointGroup
 from testbed.sweeps.loader import load_sweep
 from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep
 
-_SWEPT = [headline for headline in HEADLINES if headline.direct is None]
+_SWEPT = [headline for headline in headlines() if headline.direct is None]
 
 
 def group(variant: str, values: Sequence[float | None], load: str = "1", verdict: str = "pass") -> PointGroup:
@@ -51,9 +51,9 @@ def test_the_sweep_of_a_headline_has_its_variants_and_axes(headline: Headline) -
 
 
 def test_each_headline_has_a_key_of_its_own_and_says_what_was_decided() -> None:
-    assert len({headline.key for headline in HEADLINES}) == len(HEADLINES) == 12
-    assert all(headline.decided and headline.setting and headline.published for headline in HEADLINES)
-    assert all((headline.direct is None) == bool(headline.sweep) for headline in HEADLINES)
+    assert len({headline.key for headline in headlines()}) == len(headlines()) == 12
+    assert all(headline.decided and headline.setting and headline.published for headline in headlines())
+    assert all((headline.direct is None) == bool(headline.sweep) for headline in headlines())
 
 
 def test_the_frontier_has_the_best_strategy_for_each_memory() -> None:
@@ -61,7 +61,7 @@ def test_the_frontier_has_the_best_strategy_for_each_memory() -> None:
 
 
 def _headline(key: str) -> Headline:
-    return next(headline for headline in HEADLINES if headline.key == key)
+    return next(headline for headline in headlines() if headline.key == key)
 
 
 def test_a_row_end_to_end(tmp_path, monkeypatch) -> None:

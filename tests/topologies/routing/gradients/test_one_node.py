@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from testbed.bench.gridplans import random_problem
+from testbed.protocols.grid.bench_plans import random_problem
 from topologies import LinkShape, grid_triangle, spine_leaf
 from topologies.routing.gradients import Problem, grid, make_plan, rounding
 from topologies.routing.gradients.network import network_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from testbed.bench.gridplans import random_problem
-from testbed.bench.gridsizes import fabric_problem
+from testbed.protocols.grid.bench_plans import random_problem
+from testbed.protocols.grid.bench_sizes import fabric_problem
 from topologies import LinkShape, fat_tree, spine_leaf
 from topologies.routing.gradients import Problem, RoutingPlan, pathwise, violations
 from topologies.routing.gradients.linkaware import LinkAware

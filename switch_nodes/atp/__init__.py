@@ -1,0 +1,1 @@
+"""Program `atp`, one of the policies of `switch_nodes.aggregators`."""

@@ -1,0 +1,1 @@
+"""Program `esa`, one of the policies of `switch_nodes.aggregators`."""

@@ -1,0 +1,1 @@
+"""Hosts of ESA: those of ATP, with priorities."""

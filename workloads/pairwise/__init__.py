@@ -1,0 +1,1 @@
+"""Pairwise exchange between ranks."""

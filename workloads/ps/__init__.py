@@ -1,0 +1,1 @@
+"""Hosts of the plain parameter server: those of ATP."""

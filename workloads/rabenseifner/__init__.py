@@ -1,0 +1,1 @@
+"""Rabenseifner's all-reduce between ranks."""

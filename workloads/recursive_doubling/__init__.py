@@ -1,0 +1,1 @@
+"""Recursive doubling between ranks."""

@@ -1,0 +1,1 @@
+"""A parameter server in shares, one at each rank."""
