@@ -11,7 +11,7 @@ from workloads.wire.layout import Field, Layout
 
 __all__ = ["Aeth", "AtomicAckEth", "AtomicEth", "Bth", "Deth", "Header", "Ieth", "ImmDt", "Reth", "Sack"]
 
-_BTH = struct.Struct("!BBHII")
+_BTH, _RETH, _IMM = struct.Struct("!BBHII"), struct.Struct("!QII"), struct.Struct("!I")
 
 
 class Header:
@@ -104,6 +104,12 @@ class Reth(Header):
     rkey: int
     length: int
 
+    def encode(self) -> bytes:
+        """As `Header.encode`, without a step per field where all values fit: every WRITE has one."""
+        if self.va >> 64 or self.rkey >> 32 or self.length >> 32:
+            return Header.encode(self)  # raises
+        return _RETH.pack(self.va, self.rkey, self.length)
+
 
 @dataclass(frozen=True, slots=True)
 class ImmDt(Header):
@@ -111,6 +117,10 @@ class ImmDt(Header):
 
     LAYOUT: ClassVar[Layout] = Layout("ImmDt", Field("value", 32, "immediate data"))
     value: int
+
+    def encode(self) -> bytes:
+        """As `Header.encode`, likewise."""
+        return Header.encode(self) if self.value >> 32 else _IMM.pack(self.value)
 
 
 @dataclass(frozen=True, slots=True)
