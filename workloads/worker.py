@@ -133,7 +133,8 @@ class WorkerMachine:
         self._advance(now)
 
     def next_event(self) -> Event | None:
-        self._drain()  # sent frames cause events, too
+        if not self._events:
+            self._drain()  # sent frames cause events, too
         return self._events.popleft() if self._events else None
 
     def finish(self, now: int) -> None:

@@ -18,6 +18,7 @@ from testbed.figures.extent import end_of_job
 from testbed.figures.resent import packet_times, resent
 from testbed.history import Record, of_kind, of_kinds
 from testbed.history.events import NodeExited, QueuesSampled
+from testbed.history.records import is_in_time_order
 from testbed.scenario.model import Scenario
 from workloads.datagrams.blocks import BlockSummed
 from workloads.events import (
@@ -157,7 +158,8 @@ class _Counted:
 
     def in_time(self, *kinds: type[Event]) -> list[Record]:
         """Records of these kinds of events, by time."""
-        return sorted(of_kinds(self.history, *kinds), key=_time)
+        found = of_kinds(self.history, *kinds)
+        return found if is_in_time_order(found) else sorted(found, key=_time)
 
     def at(self, record: Record) -> int:
         """The number of its interval."""
@@ -207,15 +209,20 @@ class _Counted:
         record; empty: all keep theirs. `kinds`: of records that do one or the other."""
         points: dict[str, dict[int, float]] = {}
         now: dict[str, float] = {}
+        interval, last = self.interval, self.count - 1
         for record in self.in_time(*kinds):
+            t = record.t
             if (node := none(record)) in now:
                 now[node] = 0.0
-            elif record.t >= 0 and (bytes_ := change(record)):
+            elif t >= 0 and (bytes_ := change(record)):
                 node = record.node
-                now[node] = max(0.0, now.get(node, 0.0) + bytes_)
+                before = now.get(node)
+                if before is None:
+                    before, points[node] = 0.0, {}
+                now[node] = max(0.0, before + bytes_)
             else:
                 continue
-            points.setdefault(node, {})[self.at(record)] = now[node]
+            points[node][min(max(t, 0) // interval, last)] = now[node]
         return Series(title, "bytes", "state", _sorted((node, self._held(found)) for node, found in points.items()))
 
     def _held(self, points: Mapping[int, float]) -> list[float]:

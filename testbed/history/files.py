@@ -6,11 +6,12 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 
 from testbed.history.codec import encode_record, encode_records, read_record
-from testbed.history.records import Record, place_of
+from testbed.history.records import Record, is_in_time_order, node_of, place_of, spans_of_time
 
 __all__ = ["HistoryLog", "read_history", "write_history"]
 
@@ -65,15 +66,22 @@ class HistoryLog:
 
     def _sort(self) -> None:
         """In one step: a program that reads meanwhile, or after a kill right here, finds all records in one order or
-        the other."""
-        places = list(map(place_of, self.records))
-        order = sorted(range(len(places)), key=places.__getitem__)
-        if order == list(range(len(order))):
-            return
-        lines = self._path.read_bytes().splitlines(keepends=True)
+        the other. Only lines of one time are in memory together, unless records came out of the order of time."""
+        in_order = is_in_time_order(self.records)
+        spans = spans_of_time(self.records) if in_order else iter([self.records])
         sorted_path = self._path.with_name(f".{self._path.name}")
-        sorted_path.write_bytes(b"".join([lines[index] for index in order]))
-        os.replace(sorted_path, self._path)
+        moved = False
+        with self._path.open("rb") as lines, sorted_path.open("wb") as file:
+            for span in spans:
+                own = list(islice(lines, len(span)))
+                key = node_of if in_order else place_of
+                order = sorted(range(len(span)), key=lambda index: key(span[index]))
+                moved = moved or order != list(range(len(span)))
+                file.writelines([own[index] for index in order])
+        if moved:
+            os.replace(sorted_path, self._path)
+        else:
+            sorted_path.unlink()
 
 
 def read_history(path: Path) -> Iterator[Record]:

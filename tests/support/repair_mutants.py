@@ -7,152 +7,185 @@ from typing import Any
 
 import numpy as np
 
-from switch_nodes.repair.program import Arrived, RepairProgram
+from switch_nodes.repair import RepairProgram
+from switch_nodes.repair.pool import RepairPool
+from switch_nodes.repair.service import Contribution, RepairService
 from switch_nodes.repair.tables import RepairSlotEvent, RepairSlotState
 from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
+from workloads.automaton import number_of
 from workloads.config import HostConfig
 from workloads.datagrams.slot_window import SlotWindow
 from workloads.kernels import NEVER
 from workloads.repair.config import RepairConfig
 from workloads.repair.newcomer import Newcomer
-from workloads.wire.aggregation import AggregationHeader, DatagramKind
+from workloads.wire.aggregation import DatagramKind
 
 __all__ = ["REPAIR_PLANTED"]
 
 
-class AddsTwice(RepairProgram):
+_NEW, _COMPLETING, _REPEAT, _REPEAT_FIRST = (
+    number_of(event)
+    for event in (
+        RepairSlotEvent.NEW,
+        RepairSlotEvent.COMPLETING,
+        RepairSlotEvent.REPEAT,
+        RepairSlotEvent.REPEAT_FIRST,
+    )
+)
+_OVERRUN, _STALE, _QUESTION, _QUESTION_NEWER, _ACK, _ACK_OTHER = (
+    number_of(event)
+    for event in (
+        RepairSlotEvent.OVERRUN,
+        RepairSlotEvent.STALE,
+        RepairSlotEvent.QUESTION,
+        RepairSlotEvent.QUESTION_NEWER,
+        RepairSlotEvent.ACK,
+        RepairSlotEvent.ACK_OTHER,
+    )
+)
+_FREE, _FILLING, _SENT, _DONE = map(number_of, RepairSlotState)
+
+
+def _pool(c: Contribution) -> RepairPool:
+    assert c.pool is not None
+    return c.pool
+
+
+class AddsTwice(RepairService):
     """A copy of a contribution is added once more, and is not there any more."""
 
-    def is_inside(self, a: Arrived) -> bool:
+    def is_inside(self, c: Contribution) -> bool:
         return False
 
 
-class CompleteByCount(RepairProgram):
+class CompleteByCount(RepairService):
     """So many packets as there are donors make a sum, whoever sent them."""
 
-    def __init__(self, config: Any) -> None:
-        super().__init__(config)
+    def __init__(self, *told: Any) -> None:
+        super().__init__(*told)
         self._came: dict[tuple[int, int], int] = {}
 
-    def slot_event(self, a: Arrived) -> RepairSlotEvent:
-        event, key = super().slot_event(a), (a.pool.job, a.block)
-        if event not in (
-            RepairSlotEvent.NEW,
-            RepairSlotEvent.COMPLETING,
-            RepairSlotEvent.REPEAT,
-            RepairSlotEvent.REPEAT_FIRST,
-        ):
+    def slot_event(self, c: Contribution) -> int:
+        event, pool = super().slot_event(c), _pool(c)
+        key = pool.job, c.block
+        if event not in (_NEW, _COMPLETING, _REPEAT, _REPEAT_FIRST):
             return event
-        if a.pool.state[a.cell] in (RepairSlotState.SENT, RepairSlotState.DONE) and a.pool.block[a.cell] == a.block:
+        if pool.state[c.cell] in (_SENT, _DONE) and pool.block[c.cell] == c.block:
             return event
         self._came[key] = self._came.get(key, 0) + 1
-        return RepairSlotEvent.COMPLETING if self._came[key] >= len(a.pool.tree.children) else RepairSlotEvent.NEW
+        return _COMPLETING if self._came[key] >= len(pool.tree.children) else _NEW
 
 
-class NeverMultiplies(RepairProgram):
+class NeverMultiplies(RepairService):
     """As if every donor had multiplied already."""
 
-    def coefficient(self, header: AggregationHeader) -> int:
+    def coefficient(self, c: Contribution) -> int:
         return 1
 
 
-class MultipliesSums(RepairProgram):
+class MultipliesSums(RepairService):
     """A sum leaves with the coefficient of the packet that completed it."""
 
-    def _send_up(self, pool: Any, header: AggregationHeader, payload: bytes) -> None:
-        last = self._last
-        super()._send_up(pool, header._replace(op=last.op, exponent0=last.exponent0), payload)
+    def __init__(self, *told: Any) -> None:
+        super().__init__(*told)
+        self._last = 0, 0
 
-    def store(self, a: Arrived) -> None:
-        self._last = a.datagram.header
-        super().store(a)
+    def send_up(self, c: Contribution, kind: int, count: int, op: int, coefficient: int) -> None:
+        super().send_up(c, kind, count, *self._last)
+
+    def store(self, c: Contribution) -> None:
+        self._last = c.op, c.exponent0
+        super().store(c)
 
 
-class AddsToTheOldSum(RepairProgram):
+class AddsToTheOldSum(RepairService):
     """The first packet of a block does not overwrite what its slot held."""
 
-    def store(self, a: Arrived) -> None:
-        before = a.pool.values[a.cell].copy()
-        first = self.is_first(a) and a.pool.state[a.cell] is not RepairSlotState.FREE
-        super().store(a)
+    def store(self, c: Contribution) -> None:
+        pool = _pool(c)
+        values, at = np.asarray(pool.values), pool.value_at(c.cell)
+        before = values[at : at + 4 * pool.elements].copy()
+        first = self.is_first(c) and pool.state[c.cell] != _FREE
+        super().store(c)
         if first:
-            length = 4 * a.pool.length[a.cell]
-            a.pool.values[a.cell, :length] = np.bitwise_xor(a.pool.values[a.cell, :length], before[:length])
+            length = 4 * pool.length[c.cell]
+            values[at : at + length] ^= before[:length]
 
 
-class AnyBlockOfTheSlot(RepairProgram):
+class AnyBlockOfTheSlot(RepairService):
     """What is late or early counts as the slot's own block."""
 
-    def slot_event(self, a: Arrived) -> RepairSlotEvent:
-        event, pool = super().slot_event(a), a.pool
-        if event not in (RepairSlotEvent.STALE, RepairSlotEvent.OVERRUN) or a.datagram.header.kind != DatagramKind.DATA:
+    def slot_event(self, c: Contribution) -> int:
+        event, pool = super().slot_event(c), _pool(c)
+        if event not in (_STALE, _OVERRUN) or c.kind != DatagramKind.DATA:
             return event
-        if pool.state[a.cell] is not RepairSlotState.FILLING or a.child is None or pool.inside[a.cell] & a.child.ranks:
+        if pool.state[c.cell] != _FILLING or not c.ranks or pool.inside[c.cell] & c.ranks:
             return event
-        return (
-            RepairSlotEvent.COMPLETING if pool.inside[a.cell] | a.child.ranks == pool.everyone else RepairSlotEvent.NEW
-        )
+        return _COMPLETING if pool.inside[c.cell] | c.ranks == pool.everyone else _NEW
 
-    def is_first(self, a: Arrived) -> bool:
-        return super().is_first(a) and a.pool.state[a.cell] is not RepairSlotState.FILLING
+    def is_first(self, c: Contribution) -> bool:
+        return super().is_first(c) and _pool(c).state[c.cell] != _FILLING
 
 
-class AnyAcknowledgement(RepairProgram):
+class AnyAcknowledgement(RepairService):
     """One of another block counts as one of the slot's."""
 
-    def slot_event(self, a: Arrived) -> RepairSlotEvent:
-        event = super().slot_event(a)
-        return RepairSlotEvent.ACK if event is RepairSlotEvent.ACK_OTHER else event
+    def slot_event(self, c: Contribution) -> int:
+        event = super().slot_event(c)
+        return _ACK if event == _ACK_OTHER else event
 
 
-class AcknowledgesForTheNewcomer(RepairProgram):
+class AcknowledgesForTheNewcomer(RepairService):
     """Its donors are told that the newcomer has what has only left for it."""
 
-    def store_and_send(self, a: Arrived) -> None:
-        super().store_and_send(a)
-        self.spread(a)
+    def store_and_send(self, c: Contribution) -> None:
+        super().store_and_send(c)
+        self.spread(c)
 
 
-class AnswersNewerQuestions(RepairProgram):
+class AnswersNewerQuestions(RepairService):
     """A question about a block that it has not seen is answered as one about the slot's."""
 
-    def slot_event(self, a: Arrived) -> RepairSlotEvent:
-        event = super().slot_event(a)
-        return (
-            RepairSlotEvent.QUESTION if event is RepairSlotEvent.QUESTION_NEWER and a.pool.block[a.cell] >= 0 else event
-        )
+    def slot_event(self, c: Contribution) -> int:
+        event = super().slot_event(c)
+        return _QUESTION if event == _QUESTION_NEWER and _pool(c).block[c.cell] >= 0 else event
 
 
-class SendsOnce(RepairProgram):
+class SendsOnce(RepairService):
     """A sum that is lost on its way is lost for good."""
 
-    def send_again(self, a: Arrived) -> None:
+    def send_again(self, c: Contribution) -> None:
         pass
 
 
-class AnswersNothing(RepairProgram):
+class AnswersNothing(RepairService):
     """An acknowledgement that a donor lost is lost for good."""
 
-    def answer(self, a: Arrived) -> None:
+    def answer(self, c: Contribution) -> None:
         pass
 
 
-class WholeSlots(RepairProgram):
+class WholeSlots(RepairService):
     """Every sum is sent as long as the slot."""
 
-    def send_sum(self, a: Arrived) -> None:
-        a.pool.length[a.cell] = a.pool.config.elements
-        super().send_sum(a)
+    def send_sum(self, c: Contribution) -> None:
+        _pool(c).length[c.cell] = _pool(c).elements
+        super().send_sum(c)
 
 
-class RepeatsFromAnyPort(RepairProgram):
+class RepeatsFromAnyPort(RepairService):
     """Counts a repetition's ranks as having entered, though it adds nothing."""
 
-    def send_again(self, a: Arrived) -> None:
-        for rank in range(a.pool.donors):
-            a.pool.entered[a.cell][rank] += a.datagram.header.bitmap0 >> rank & 1
-        super().send_again(a)
+    def send_again(self, c: Contribution) -> None:
+        pool = _pool(c)
+        for rank in range(pool.donors):
+            pool.entered[c.cell * pool.size + rank] += c.ranks >> rank & 1
+        super().send_again(c)
+
+
+def _switch(service: type[RepairService]) -> Machines:
+    return Machines(create=type(service.__name__, (RepairProgram,), {"service_class": service}))
 
 
 def _donors(change: Callable[[Any], None]) -> Machines:
@@ -258,7 +291,7 @@ _NEWCOMERS = {
 }
 _DONORS = (takes_any_acknowledgement, sends_once, another_coefficient)
 REPAIR_PLANTED: Mapping[str, Machines] = {
-    **{program.__name__: Machines(create=program) for program in _SWITCHES},
+    **{service.__name__: _switch(service) for service in _SWITCHES},
     **{name: _newcomer(kind) for name, kind in _NEWCOMERS.items()},
     **{change.__name__: _donors(change) for change in _DONORS},
 }

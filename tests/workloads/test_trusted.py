@@ -15,7 +15,7 @@ from testbed.cli import main
 from testbed.kernel.processes import boot_id, identify, pid_namespace
 from workloads.errors import ScenarioError
 from workloads.native import build
-from workloads.trusted import distrust, make_folder, open_private, require_trusted, write_file
+from workloads.trusted import distrust, make_folder, open_private, require_trusted, trusts_inside, write_file
 
 MALLORY = 54_321
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of another user")
@@ -73,6 +73,17 @@ def test_a_link_counts_as_what_it_leads_to_and_as_its_owners(tmp_path: Path, for
     assert distrust(tmp_path / "theirs" / "x") == f"{tmp_path / 'theirs'} belongs to user {MALLORY}"
     (tmp_path / "loop").symlink_to("loop")
     assert distrust(tmp_path / "loop") is None  # leads nowhere: nothing can be opened there
+
+
+def test_of_files_in_a_folder_only_plain_ones_of_trusted_users_count(tmp_path: Path, foreign: Path) -> None:
+    (tmp_path / "ours").write_text("")
+    (tmp_path / "theirs").write_text("")
+    os.chown(tmp_path / "theirs", MALLORY, MALLORY)
+    (foreign / "elsewhere").write_text("")
+    (tmp_path / "link").symlink_to(foreign / "elsewhere")
+    (tmp_path / "near").symlink_to(tmp_path / "ours")
+    found = {name: trusts_inside(tmp_path / name) for name in ("ours", "theirs", "link", "near")}
+    assert found == {"ours": True, "theirs": False, "link": False, "near": True}
 
 
 def test_who_called_sudo_is_trusted(foreign: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,6 @@ Rules of this file
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import deque
 
 import numpy as np
@@ -85,36 +84,36 @@ class RingCollective(RankOfRing):
     def idle(self) -> bool:
         if self._iteration < 0:
             return True
-        return self.whole and self._acked == len(self._sends) and self._digest_at is None
+        return self.whole and self._acked == self._to_send and self._digest_at is None
 
     @property
     def whole(self) -> bool:
-        return self._consumed == len(self._receives)
+        return self._consumed == self._to_receive
 
     @property
     def messages(self) -> int:
-        return len(self._sends)
+        return self._to_send
 
     @property
     def hears_acks_late(self) -> bool:
         posted = self._posted
         waits = self._stepwise or bool(self._arrivals) or posted - self._acked >= self._window
-        return posted < len(self._sends) and not waits and not self._phase
+        return posted < self._to_send and not waits and not self._phase
 
     def open(self, now: int) -> None:
         self._slots.post(self._window, now)
 
     def start(self, iteration: int, gradient: Vector, result: Vector, now: int) -> None:
         if self._iteration >= 0:
-            self._send_base += len(self._sends)
-            self._receive_base += len(self._receives)
+            self._send_base += self._to_send
+            self._receive_base += self._to_receive
         if len(gradient) != self._elements:
             self._schedule(len(gradient))
-        self._begin(iteration, gradient, result, len(self._sends))
+        self._begin(iteration, gradient, result, self._to_send)
         if self._config.kind == "ring_all_gather":
             self._keep_own()
         self._posted = self._acked = self._consumed = 0
-        if not self._receives:  # the head of a chain
+        if not self._to_receive:  # the head of a chain
             self._complete(now)
         self._advance(now)
 
@@ -133,10 +132,7 @@ class RingCollective(RankOfRing):
         self._sends = ring_schedule(config, config.rank, elements, self._path_mtu)
         coming = elements if config.takes_in is None else config.takes_in
         self._receives = ring_schedule(config, (config.rank - 1) % config.size, coming, self._path_mtu)
-        self._own_steps, self._peer_steps = (
-            [bisect_left(steps, step) for step in range(2 * config.size - 1)]
-            for steps in ([item.step for item in self._sends], [item.step for item in self._receives])
-        )
+        self._to_send, self._to_receive = len(self._sends), len(self._receives)
 
     def _keep_own(self) -> None:
         """The chunk of this rank is the first that it sends, from the result."""
@@ -144,7 +140,7 @@ class RingCollective(RankOfRing):
         self._result[start:stop] = self._gradient[start:stop]
 
     def _advance(self, now: int) -> None:
-        while self.problem is None and self._arrivals and self._consumed < len(self._receives):
+        while self.problem is None and self._arrivals and self._consumed < self._to_receive:
             if self._iteration < 0 or not self._consume(now):
                 break
         while self.problem is None and self._may_send():
@@ -152,65 +148,65 @@ class RingCollective(RankOfRing):
 
     def _consume(self, now: int) -> bool:
         """Take the oldest arrival into the result; False when it must wait for an acknowledgement."""
-        config, item = self._config, self._receives[self._consumed]
-        is_final = gathers(config, item.step)
-        if is_final and self._waits_for_ack(item.step):
+        config, step = self._config, self._receives.steps[self._consumed]
+        is_final = gathers(config, step)
+        if is_final and self._waits_for_ack(step):
             return False
+        start, stop = self._receives.span(self._consumed)
         arrival, message = self._arrivals.popleft(), self._receive_base + self._consumed
-        if (arrival.imm, arrival.length) != (message & 0xFFFF_FFFF, item.stop - item.start):
+        if (arrival.imm, arrival.length) != (message & 0xFFFF_FFFF, stop - start):
             self._fail(
                 f"message {message} came with immediate data {arrival.imm} and {arrival.length} bytes, "
-                f"expected {item.stop - item.start}"
+                f"expected {stop - start}"
             )
             return False
         received = self._slots.view(message)[: arrival.length]
-        target = self._result[item.start : item.stop]
+        target = self._result[start:stop]
         if is_final:
             target[:] = received
         else:
-            own = self._gradient[item.start : item.stop]
+            own = self._gradient[start:stop]
             both = np.empty((2, len(own)), np.uint8)
             both[0], both[1] = own, received
             target[:] = fold(both, config.arithmetic).data
         self._consumed += 1
         self._events.append(MessageReceived(message, crc32(target), self._phase))
         self._slots.post(1, now)
-        if self._consumed == len(self._receives):
+        if self._consumed == self._to_receive:
             self._complete(now)
         return True
 
     def _waits_for_ack(self, step: int) -> bool:
         """This rank sent its partial sum of the elements that came in `step` in step s+1-P, in the same place of that
         step, if at all."""
-        sent_in = step + 1 - self._config.size
-        if sent_in < 0 or self._own_steps[sent_in] == self._own_steps[sent_in + 1]:
+        firsts, sent_in = self._sends.firsts, step + 1 - self._config.size
+        if sent_in < 0 or firsts[sent_in] == firsts[sent_in + 1]:
             return False
-        place = self._consumed - self._peer_steps[step]
-        return self._acked <= self._own_steps[sent_in] + place
+        place = self._consumed - self._receives.firsts[step]
+        return self._acked <= firsts[sent_in] + place
 
     def _may_send(self) -> bool:
-        if self._iteration < 0 or self._posted == len(self._sends) or self._posted - self._acked >= self._window:
+        if self._iteration < 0 or self._posted == self._to_send or self._posted - self._acked >= self._window:
             return False
-        step = self._sends[self._posted].step
+        step = self._sends.steps[self._posted]
         if step == 0:
             return True
-        first, behind = self._peer_steps[step - 1], self._peer_steps[step]
+        first, behind = self._receives.firsts[step - 1], self._receives.firsts[step]
         if self._stepwise:
-            return self._consumed >= behind and self._acked >= self._own_steps[step]
-        place = self._posted - self._own_steps[step]
+            return self._consumed >= behind and self._acked >= self._sends.firsts[step]
+        place = self._posted - self._sends.firsts[step]
         return first == behind or self._consumed > first + place
 
     def _post(self, now: int) -> None:
-        config, item, message = self._config, self._sends[self._posted], self._send_base + self._posted
-        source = self._gradient if item.step == 0 else self._result
+        config, message = self._config, self._send_base + self._posted
+        source = self._gradient if self._sends.steps[self._posted] == 0 else self._result
+        start, stop = self._sends.span(self._posted)
         remote = (
             config.peer_base_va + message % (2 * self._window) * self._slot_bytes if config.verb == "write" else None
         )
         self._endpoint.post_send(
             self._send_qpn,
-            SendRequest(
-                message, segment(source, item.start, item.stop), message & 0xFFFF_FFFF, remote, config.peer_rkey
-            ),
+            SendRequest(message, segment(source, start, stop), message & 0xFFFF_FFFF, remote, config.peer_rkey),
             now,
         )
         self._posted += 1

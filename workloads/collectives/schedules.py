@@ -19,13 +19,26 @@ The connection of every transfer is the one to the successor; in step s+1 a rank
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, repeat
+from typing import overload
 
 from workloads.config import ELEMENT_BYTES, CollectiveConfig
 
-__all__ = ["CHAINS", "Transfer", "chunk_bounds", "gathers", "longest_packets", "ring_packets", "ring_schedule"]
+__all__ = [
+    "CHAINS",
+    "RingSchedule",
+    "Transfer",
+    "chunk_bounds",
+    "gathers",
+    "longest_packets",
+    "ring_packets",
+    "ring_schedule",
+]
 
 _PIECES_PER_CHUNK = 8
 _LEAST_PACKETS = 16
@@ -52,6 +65,48 @@ class Transfer:
     packets: int
 
 
+class RingSchedule(Sequence[Transfer]):
+    """What a rank sends in one iteration, in order. Each message is two numbers here, not an object: a ring of a
+    thousand ranks has millions."""
+
+    def __init__(
+        self, steps: Iterable[tuple[int, int]], pieces: Sequence[Sequence[tuple[int, int, int]]], behind: int
+    ) -> None:
+        """`steps`: (step, chunk), each step before `behind`; `pieces`: (start, stop, packets) of each message, by
+        chunk."""
+        self._pieces = pieces
+        self.steps = array("i")
+        """step of each message"""
+        self._places = array("i")
+        """chunk * `_stride` + piece, of each message"""
+        self._stride = max(map(len, pieces), default=0)
+        for step, chunk in steps:
+            count, first = len(pieces[chunk]), chunk * self._stride
+            self.steps.extend(repeat(step, count))
+            self._places.extend(range(first, first + count))
+        self.firsts = array("i", [bisect_left(self.steps, step) for step in range(behind + 1)])
+        """by step: number of messages of the steps before"""
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @overload
+    def __getitem__(self, index: int) -> Transfer: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Transfer]: ...
+    def __getitem__(self, index: int | slice) -> Transfer | list[Transfer]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        chunk, piece = divmod(self._places[index], self._stride)
+        return Transfer(self.steps[index], chunk, *self._pieces[chunk][piece])
+
+    def span(self, index: int) -> tuple[int, int]:
+        """Bytes start..stop-1 of the gradient that the message carries."""
+        chunk, piece = divmod(self._places[index], self._stride)
+        start, stop, _ = self._pieces[chunk][piece]
+        return start, stop
+
+
 def chunk_bounds(elements: int, size: int) -> list[tuple[int, int]]:
     """Byte ranges of `size` chunks: the first `elements % size` hold one element more."""
     least, more = divmod(elements, size)
@@ -64,7 +119,7 @@ def gathers(config: CollectiveConfig, step: int) -> bool:
     return config.kind in _HANDED_ON or (config.kind != "chain_reduce" and step >= config.size - 1)
 
 
-def ring_schedule(config: CollectiveConfig, rank: int, elements: int, path_mtu: int) -> tuple[Transfer, ...]:
+def ring_schedule(config: CollectiveConfig, rank: int, elements: int, path_mtu: int) -> RingSchedule:
     """What `rank` sends in one iteration, in order; empty chunks need no message."""
     return _transfers(config.kind, config.size, config.message_packets, config.pipelined, rank, elements, path_mtu)
 
@@ -72,11 +127,11 @@ def ring_schedule(config: CollectiveConfig, rank: int, elements: int, path_mtu: 
 @lru_cache(maxsize=2)
 def _transfers(
     kind: str, size: int, message_packets: int, pipelined: bool, rank: int, elements: int, path_mtu: int
-) -> tuple[Transfer, ...]:
+) -> RingSchedule:
     """The caller asks for one rank after the other, and for each rank again as the predecessor of its successor. Two
-    cached schedules suffice, so a ring of a thousand ranks holds each transfer once."""
+    cached schedules suffice, so a ring of a thousand ranks holds each schedule once."""
     pieces = _pieces(kind, size, message_packets, pipelined, elements, path_mtu)
-    return tuple(Transfer(step, chunk, *piece) for step, chunk in _steps(kind, size, rank) for piece in pieces[chunk])
+    return RingSchedule(_steps(kind, size, rank), pieces, 2 * size)
 
 
 @lru_cache(maxsize=2)

@@ -24,9 +24,10 @@ from contextlib import nullcontext
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 from workloads.native.places import NativeStatus, cache_folders
-from workloads.trusted import distrust
+from workloads.trusted import distrust, trusts_inside
 
 __all__ = [
     "FLAGS",
@@ -47,7 +48,7 @@ __all__ = [
 ]
 
 _ROOT = Path(__file__).resolve().parents[2]
-_IN_C = {"workloads.heap", "workloads.kernels"}
+_IN_C = {"workloads.codes.products", "workloads.heap", "workloads.kernels"}
 """modules whose `.pxd` declares C functions: their Python source is the interpreted version, and is not compiled"""
 
 
@@ -72,6 +73,7 @@ _HEADERS = (
     "testbed/faults/link.h", "testbed/faults/rules.h", "testbed/faults/decide.h", "testbed/faults/filter.c",
     "workloads/heap.h",
 )  # fmt: skip
+_CIMPORT = re.compile(r"^from ([\w.]+) cimport", re.MULTILINE)
 _DIRECTIVES = (
     "language_level=3", "boundscheck=False", "wraparound=False", "initializedcheck=False", "infer_types=True",
     "annotation_typing=False", "auto_pickle=False", "binding=False", "emit_code_comments=False",
@@ -101,31 +103,52 @@ def digests() -> dict[str, str]:
     """Digest of everything that decides the output, by module; the shared module is among them."""
     flags = (*FLAGS, *shlex.split(os.environ.get("INA_NATIVE_FLAGS", "")), *deflate()[0])
     shared = hashlib.sha256(repr((flags, directives(), LINKED, sys.version, os.environ.get("CC"))).encode())
-    texts: dict[Path, bytes] = {}
     found = {SHARED: shared.hexdigest()[:16]}
     for name in _HEADERS:
         shared.update((_ROOT / name).read_bytes())
+    known: dict[str, _Types] = {}
     for module in MODULES:
         own = shared.copy()
-        for path in (source_of(module), *sorted(_types(module, texts))):
-            own.update(path.name.encode() + (texts.get(path) or path.read_bytes()))
+        own.update(module.rpartition(".")[2].encode() + b".py" + _read(module, ".py"))
+        for name in sorted(_reached(module, known), key=lambda each: each.split(".")):
+            own.update(known[name].text)
         found[module] = own.hexdigest()[:16]
     return found
 
 
-def _types(module: str, texts: dict[Path, bytes]) -> set[Path]:
-    """The `.pxd` of a module and those that it cimports; `texts` are read once."""
-    found, open_paths = set[Path](), [source_of(module, ".pxd")]
-    while open_paths:
-        path = open_paths.pop()
-        if path in found or not path.exists():
+class _Types(NamedTuple):
+    """The `.pxd` of a module."""
+
+    text: bytes
+    """name of the file, and what is in it"""
+    cimported: tuple[str, ...]
+    """modules that it takes types from"""
+
+
+def _reached(module: str, known: dict[str, _Types]) -> set[str]:
+    """The module and those whose types it takes, directly or not; each `.pxd` is read once, into `known`."""
+    found, ahead = set[str](), [module]
+    while ahead:
+        name = ahead.pop()
+        if name in found or (name not in known and not os.path.exists(_text_of(name, ".pxd"))):
             continue
-        found.add(path)
-        text = texts.setdefault(path, path.read_bytes())
-        open_paths += [
-            source_of(name, ".pxd") for name in re.findall(r"^from ([\w.]+) cimport", text.decode(), re.MULTILINE)
-        ]
+        found.add(name)
+        if name not in known:
+            text = _read(name, ".pxd")
+            file = name.rpartition(".")[2] + ".pxd"
+            known[name] = _Types(file.encode() + text, tuple(_CIMPORT.findall(text.decode())))
+        ahead += known[name].cimported
     return found
+
+
+def _read(module: str, suffix: str) -> bytes:
+    with open(_text_of(module, suffix), "rb", buffering=0) as file:
+        return file.read()
+
+
+def _text_of(module: str, suffix: str) -> str:
+    """As `source_of`: each command asks for hundreds."""
+    return f"{_ROOT}/{module.replace('.', '/')}{suffix}"
 
 
 def compiled_folders() -> list[Path]:
@@ -145,7 +168,7 @@ def find_compiled() -> dict[str, Path]:
     for folder in compiled_folders():
         found = {module: folder / f"{module}-{digest}{SUFFIX}" for module, digest in made.items()}
         if all(path.exists() for path in found.values()) and distrust(folder) is None:
-            return found if all(distrust(path) is None for path in found.values()) else {}
+            return found if all(map(trusts_inside, found.values())) else {}
     return {}
 
 

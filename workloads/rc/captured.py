@@ -13,6 +13,7 @@ from enum import Enum
 import cython
 
 from workloads.wire import OPCODES, ROCE_PORT, Opcode, continues
+from workloads.wire.headers import Sack
 from workloads.wire.packet import EXTENSIONS
 
 if not cython.compiled:
@@ -104,7 +105,7 @@ _ACKNOWLEDGE, _IRN_ANSWER = int(Opcode.ACKNOWLEDGE), int(Opcode.IRN_ANSWER)
 _DATA, _ANSWER, _OTHER = FrameRole.DATA, FrameRole.ANSWER, FrameRole.OTHER
 _TRIMMED = 11
 """DSCP"""
-_SACK = struct.Struct("!II")
+_SACK = Sack.LAYOUT.packer()
 _HELD = struct.Struct("!IIQ")
 _HELD_BYTES = _HELD.size
 _crc32 = zlib.crc32

@@ -11,14 +11,14 @@ from typing import NamedTuple
 from workloads.machine import Buffer
 from workloads.wire import ICRC_BYTES, OPCODES, Envelope, Reth, WireError, icrc_of, opcode_name
 from workloads.wire.envelope import ETHERNET, decode_envelope
+from workloads.wire.headers import ImmDt, Sack
 from workloads.wire.packet import EXTENSIONS
 from workloads.wire.trimming import TRIMMED_DSCP, trimmed_icrc
 
 __all__ = ["Inbound", "RoceFrameReader", "inbound_icrc_is_valid", "inbound_is_trimmed"]
 
 _BTH = struct.Struct("!BBHII")  # opcode; SE, M, pad, TVer; P_Key; FECN .. dest QPN; AckReq .. PSN
-_RETH, _IMM = struct.Struct("!QII"), struct.Struct("!I")  # address, key, length; value
-_SACK = struct.Struct("!II")
+_RETH, _IMM, _SACK = (header.LAYOUT.packer() for header in (Reth, ImmDt, Sack))
 _LOW24 = 0xFFFFFF
 
 

@@ -13,7 +13,7 @@ from workloads.machine import Buffer
 from workloads.wire import ICRC_BYTES, Bth, Envelope, icrc_state
 from workloads.wire.envelope import ETHERNET, encode_envelope
 
-__all__ = ["FrameHead", "FrameWriter"]
+__all__ = ["FrameHead", "FrameWriter", "PlanHeads"]
 
 _WORD = 4
 _ACK_REQ = 1 << 31
@@ -30,12 +30,23 @@ class FrameHead(NamedTuple):
     pad: bytes
 
 
+class PlanHeads(NamedTuple):
+    """Beginnings of a message's first packet, of those behind it, and of the last, as a `SendPlan` has them."""
+
+    octets: bytes
+    """`heads` of `struct rc_plan`"""
+    row_bytes: int
+    """length of the longest frame"""
+
+
 class FrameWriter:
     """Encodes the packets of one direction of a connection."""
 
     def __init__(self, envelope: Envelope, dest_qpn: int) -> None:
         self._envelope, self._dest_qpn = envelope, dest_qpn
         self._heads: dict[tuple[int, int, int], FrameHead] = {}
+        self.singles: dict[tuple[int, int, int], PlanHeads] = {}
+        """of messages of one packet, by opcode and bytes of extension headers and payload; `send_plan` fills it"""
 
     def head(self, opcode: int, extension_bytes: int, payload_bytes: int) -> FrameHead:
         key = opcode, extension_bytes, payload_bytes
@@ -43,6 +54,7 @@ class FrameWriter:
         if found is None:
             if len(self._heads) >= _REMEMBERED:
                 self._heads.clear()
+                self.singles.clear()
             pad = -payload_bytes & 3
             bth = Bth(opcode, self._dest_qpn, 0, pad=pad).encode()
             size = len(bth) + extension_bytes + payload_bytes + pad + ICRC_BYTES

@@ -3,17 +3,17 @@ lost, and who wants it again sends a message of its own, with new PSNs."""
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 
 from workloads.rc.outbound import FrameWriter
 from workloads.uc.config import UcQpConfig
 from workloads.uc.receiver import UcWrite
-from workloads.wire import PSN_MASK, Opcode, psn_add
+from workloads.wire import PSN_MASK, Opcode, Reth, psn_add
+from workloads.wire.headers import ImmDt
 
 __all__ = ["UcSender"]
 
-_RETH, _IMM = struct.Struct("!QII"), struct.Struct("!I")
+_RETH, _IMM = Reth.LAYOUT.packer(), ImmDt.LAYOUT.packer()
 
 
 class UcSender:

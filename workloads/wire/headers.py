@@ -107,6 +107,12 @@ class Reth(Header):
     rkey: int
     length: int
 
+    def encode(self) -> bytes:
+        """As `Header.encode`, without a step per field where all values fit: every WRITE has one."""
+        if self.va >> 64 or self.rkey >> 32 or self.length >> 32:
+            return Header.encode(self)  # raises
+        return _RETH.pack(self.va, self.rkey, self.length)
+
 
 @dataclass(frozen=True, slots=True)
 class ImmDt(Header):
@@ -114,6 +120,13 @@ class ImmDt(Header):
 
     LAYOUT: ClassVar[Layout] = Layout("ImmDt", Field("value", 32, "immediate data"), source=_IBTA)
     value: int
+
+    def encode(self) -> bytes:
+        """As `Header.encode`, likewise."""
+        return Header.encode(self) if self.value >> 32 else _IMM.pack(self.value)
+
+
+_RETH, _IMM = Reth.LAYOUT.packer(), ImmDt.LAYOUT.packer()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 
 from workloads.machine import Buffer
@@ -54,6 +55,14 @@ class Layout:
         shift, mask = self.place(name)
         bits = 8 * self.size
         return (bits - shift - mask.bit_length()) // 8, (bits - shift - 1) // 8, shift % 8
+
+    def packer(self) -> struct.Struct:
+        """The same bytes for values that are known to fit, in one step. Raises ValueError where a field is not a whole
+        number of 1, 2, 4 or 8 bytes."""
+        letters = {8: "B", 16: "H", 32: "I", 64: "Q"}
+        if odd := [field.name for field in self.fields if field.bits not in letters]:
+            raise ValueError(f"{self.name}: {', '.join(odd)} are not 8, 16, 32 or 64 bits wide")
+        return struct.Struct("!" + "".join(letters[field.bits] for field in self.fields))
 
     def unpack(self, data: Buffer, offset: int = 0) -> dict[str, int]:
         """Field values by name. Raises WireError when the header does not fit."""

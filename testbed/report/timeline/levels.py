@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -152,27 +151,37 @@ def _at(rows: Iterable[_Row], step: int) -> list[_Row]:
 def _joined(spans: Iterable[_Item], step: int) -> list[_Item]:
     """A span shorter than a step joins the one before of its state, if the gap is shorter, too."""
     last, found = dict[str, int](), list[_Item]()
+    stops, times = list[int](), list[int]()
     for span in spans:
-        at = last.get(span.what, -1)
-        if at >= 0 and span.stop - span.start < step and span.start - found[at].stop < step:
-            before = found[at]
-            stop, count = max(before.stop, span.stop), before.times + span.times
-            found[at] = _Item(before.start, stop, span.what, count, before.first)
+        start, stop, what, count, _ = span
+        at = last.get(what, -1)
+        if at >= 0 and stop - start < step and start - stops[at] < step:
+            stops[at] = max(stops[at], stop)
+            times[at] += count
         else:
-            last[span.what] = len(found)
+            last[what] = len(found)
             found.append(span)
+            stops.append(stop)
+            times.append(count)
+    for at, (span, count) in enumerate(zip(found, times, strict=True)):
+        if span.times != count:
+            found[at] = _Item(span.start, stops[at], span.what, count, span.first)
     return found
 
 
 def _gathered(marks: Iterable[_Item], step: int) -> list[_Item]:
-    """Those of a kind in one step are one."""
-    firsts, times = dict[tuple[str, int], _Item](), Counter[tuple[str, int]]()
+    """Those of a kind in one step are one. Most marks of a level are alone in their step, and stay as they are."""
+    firsts, times = dict[tuple[str, int], _Item](), dict[tuple[str, int], int]()
     for mark in marks:
         key = mark.what, mark.start // step
-        firsts.setdefault(key, mark)
-        times[key] += mark.times
-    found = (_Item(mark.start, mark.stop, mark.what, times[key], mark.first) for key, mark in firsts.items())
-    return sorted(found, key=_item_start)
+        if key in times:
+            times[key] += mark.times
+        else:
+            firsts[key], times[key] = mark, mark.times
+    for key, mark in firsts.items():
+        if times[key] != mark.times:
+            firsts[key] = _Item(mark.start, mark.stop, mark.what, times[key], mark.first)
+    return sorted(firsts.values(), key=_item_start)
 
 
 class _Texts:

@@ -16,6 +16,7 @@ from tests.support.repair_bench import SERVICE_IP, Bench, member_ip, value_of
 from workloads.codes.gf256 import times
 from workloads.datagrams.blocks import BlockReplayed, BlockSummed, ContributionIgnored, MemoryAtEnd, PartialSent
 from workloads.errors import ScenarioError
+from workloads.repair.packets import OP_GF256
 from workloads.wire.aggregation import DatagramKind
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "repair.md"
@@ -51,6 +52,20 @@ def test_coefficients_in_packets_are_multiplied_by_and_sums_have_none() -> None:
     ((_, found),) = bench.data(2, 0, 77, coefficient=3)
     assert value_of(found) == times(142, 200) ^ 9 ^ times(3, 77)
     assert found.header.exponent0 == 0
+
+
+@pytest.mark.parametrize("coefficient", [1, 2, 29, 200, 255])
+def test_every_byte_is_multiplied_and_added(coefficient: int) -> None:
+    payloads = [bytes(random.Random(port).choices(range(256), k=32)) for port in range(3)]
+    bench = Bench()
+    signed = coefficient - 256 if coefficient > 127 else coefficient
+    for port, payload in enumerate(payloads):
+        header = bench.header(DatagramKind.DATA, 0, bench.masks[port], 8)
+        left = bench.send(port, header._replace(op=OP_GF256, exponent0=signed), payload)
+    ((_, found),) = left
+    assert list(found.payload) == [
+        times(coefficient, a) ^ times(coefficient, b) ^ times(coefficient, c) for a, b, c in zip(*payloads, strict=True)
+    ]
 
 
 def test_a_contribution_that_comes_twice_is_added_once() -> None:

@@ -14,7 +14,7 @@ from tests.support.native import require_native
 from workloads.datagrams.transport import DATAGRAMS
 from workloads.wire.aggregation import AGGREGATION, AggregationHeader, decode_datagram, encode_datagram
 from workloads.wire.envelope import ETHERNET, IPV4, IPV6, UDP, Envelope, decode_envelope, encode_envelope
-from workloads.wire.headers import Bth, Header
+from workloads.wire.headers import Bth, Header, ImmDt, Reth, Sack
 from workloads.wire.held_map import HELD_MAP, HELD_MAP_BYTES, HeldMap, decode_held_map
 from workloads.wire.icrc import icrc_masks, icrc_of
 from workloads.wire.layout import Layout
@@ -49,6 +49,18 @@ def test_every_field_has_its_octets() -> None:
         assert int.from_bytes(only[first : last + 1], "big") >> low == (1 << field.bits) - 1
         assert not any(only[:first])
         assert not any(only[last + 1 :])
+
+
+def test_a_layout_of_whole_octets_has_a_packer_and_no_other_has() -> None:
+    for header in (Reth, ImmDt, Sack):
+        for values in singles(header.LAYOUT):
+            assert (
+                header.LAYOUT.packer().pack(*values.values())
+                == header.LAYOUT.pack(**values)
+                == header(**values).encode()
+            )
+    with pytest.raises(ValueError, match="BTH: solicited, migreq, .* are not 8, 16, 32 or 64 bits wide"):
+        Bth.LAYOUT.packer()
 
 
 def singles(layout: Layout) -> list[dict[str, int]]:

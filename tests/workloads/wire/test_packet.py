@@ -164,6 +164,24 @@ def test_a_missing_or_misplaced_extension_header_is_refused() -> None:
         encode_packet(Packet(V4, Bth(Opcode.SEND_ONLY, 1, 1 << 24)))
 
 
+@pytest.mark.parametrize(
+    "header",
+    [Reth(1 << 64, 0, 0), Reth(-1, 0, 0), Reth(0, 1 << 32, 0), Reth(0, 0, 1 << 32), ImmDt(1 << 32), ImmDt(-1)],
+    ids=str,
+)
+def test_an_extension_header_whose_value_does_not_fit_is_refused(header: Reth | ImmDt) -> None:
+    with pytest.raises(WireError, match=r"(RETH|ImmDt)\.\w+: -?\d+ does not fit"):
+        header.encode()
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+def test_extension_headers_are_as_their_tables_say(va: int, rkey: int, length: int) -> None:
+    reth, imm = Reth(va, rkey, length), ImmDt(rkey)
+    assert reth.encode() == Reth.LAYOUT.pack(va=va, rkey=rkey, length=length)
+    assert imm.encode() == ImmDt.LAYOUT.pack(value=rkey)
+    assert (Reth.decode(reth.encode()), ImmDt.decode(imm.encode())) == (reth, imm)
+
+
 def test_a_replaced_payload_keeps_every_header(rxe_captures: Path) -> None:
     for frame in pcap_frames(rxe_captures / "sendimm.A.pcap") + pcap_frames(rxe_captures / "send_ipv6.A.pcap"):
         packet = decode_packet(frame)
