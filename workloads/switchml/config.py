@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from workloads.codec import unless_default
-from workloads.config import Framing, JobShare, WorkloadConfig
+from workloads.config import Framing, JobShare, WorkerConfig, WorkloadConfig
 from workloads.uc import UC_FRAME_BYTES, UC_MESSAGE_BYTES, UcPairs
 from workloads.uc.config import MOST_UC_PACKETS
 from workloads.wire import Envelope
@@ -52,6 +52,8 @@ class SwitchMlConfig:
     """over unreliable connections, each packet a message of one or more; None: UDP"""
     omitted: OmittedParts | None = unless_default(None)
     """None: all elements travel, as they always do over UC"""
+    mesh: WorkerConfig | None = unless_default(None)
+    """connections with every other rank, for operations of a training that are no sums of all ranks"""
 
     def create(self, start_ns: int) -> HostMachine:
         from workloads.switchml import create_worker  # whose module knows this configuration

@@ -20,6 +20,7 @@ from workloads.datagrams.slot_window import SlotWindow
 from workloads.datagrams.training import Training
 from workloads.events import DatagramResent
 from workloads.gradients import GradientSource, source_of
+from workloads.machine import HostMachine
 from workloads.switchml.checks import problems_in_worker
 from workloads.switchml.config import SwitchMlConfig
 from workloads.switchml.framing import create_framing
@@ -148,7 +149,12 @@ class SwitchMlWorker(QuickWorker):
         return self._framing.write(tensor, own, sequence, slot, flags | self.omission(own), self._iteration)
 
 
-def create_worker(config: SwitchMlConfig, start_ns: int) -> SwitchMlWorker:
-    """A SwitchMlWorker with its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError
-    when its data is not installed."""
-    return SwitchMlWorker(config, source_of(config), start_ns=start_ns)
+def create_worker(config: SwitchMlConfig, start_ns: int) -> HostMachine:
+    """A SwitchMlWorker with its gradient source, in a training next to its mesh. Raises ScenarioError for what cannot
+    be served, HostCapabilityError when its data is not installed."""
+    source = source_of(config)
+    if config.mesh is None:
+        return SwitchMlWorker(config, source, start_ns=start_ns)
+    from workloads.tasked_host import beside_mesh  # for trainings
+
+    return beside_mesh(config.mesh, source, lambda own: SwitchMlWorker(config, own, start_ns=start_ns), start_ns)
