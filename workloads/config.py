@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from workloads.codec import unless_default
 from workloads.layers import ComputeConfig
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CHANNEL", "DIGEST_DELAY_NS", "ELEMENT_BYTES", "IRN_END_TO_END", "IRN_HELD", "IRN_RECOVERIES", "PHASE_KINDS",
     "ArithmeticSpec", "CollectiveConfig", "DcqcnConfig", "Framing", "GroupShare", "HostConfig", "IrnConfig",
-    "JobShare", "MeshTask", "NodeConfig", "PhaseConfig", "QpConfig", "WorkerConfig", "WorkloadConfig",
+    "JobShare", "MeshTask", "MeshedConfig", "NodeConfig", "PhaseConfig", "QpConfig", "WorkerConfig", "WorkloadConfig",
 ]  # fmt: skip
 
 
@@ -247,6 +247,15 @@ class HostConfig(NodeConfig, Protocol):
     def reborn(self, lives: int) -> HostConfig: ...
 
 
+@runtime_checkable
+class MeshedConfig(Protocol):
+    """Of a worker that may have connections with every other rank next to its collective. False, as a truth value:
+    there are none."""
+
+    @property
+    def mesh(self) -> object: ...
+
+
 _RC_FRAME_BYTES = 14 + 20 + 8 + 12 + 4
 """Ethernet, IPv4, UDP, BTH and iCRC"""
 
@@ -307,6 +316,11 @@ class WorkerConfig:
         from workloads import create_worker  # whose module knows this configuration
 
         return create_worker(self, start_ns)
+
+    @property
+    def is_mesh(self) -> bool:
+        """Whether it is a mesh alone, whose iterations bring their tasks."""
+        return bool(self.phases) and self.phases[0].collective.kind == CHANNEL and self.collective.task is None
 
     @property
     def parts(self) -> tuple[WorkerConfig, ...]:

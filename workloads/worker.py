@@ -8,9 +8,10 @@ from typing import Protocol
 
 import numpy as np
 
+from workloads.collectives.base import Collective
 from workloads.collectives.registry import create_collective
 from workloads.collectives.slots import Verbs
-from workloads.collectives.tasked import TaskedCollective
+from workloads.collectives.tasked import TaskedCollective, TaskedMesh
 from workloads.config import QpConfig, WorkerConfig
 from workloads.events import QpFailed, WorkerFailed, WorkerFinished
 from workloads.gradients import AwaitedSource, GradientSource, TaskedSource, Vector, work_buffers
@@ -53,12 +54,10 @@ class WorkerMachine:
         self._config, self._source = config, source
         self._endpoint: WorkerEndpoint = RcEndpoint() if endpoint is None else endpoint
         self._endpoint.add_qps(config.queue_pairs)
-        self._collective = create_collective(config, self._endpoint, source.elements, source.iterations)
         self._iteration = 0
         self._awaited = source if isinstance(source, AwaitedSource) else None
-        self._tasked = source if config.mesh and isinstance(source, TaskedSource) else None
-        if self._tasked is not None:
-            self._collective = TaskedCollective(self._collective, config, self._endpoint, self._tasked)
+        self._tasked = source if isinstance(source, TaskedSource) and (config.mesh or config.is_mesh) else None
+        self._collective = self._make_collective()
         held = config.collective.kept
         self._result_length = source.elements if held is None else max(source.elements, sum(held))
         self._room = np.empty(self._result_length, source.dtype)
@@ -77,6 +76,13 @@ class WorkerMachine:
         """whether the job cannot continue"""
         if not config.collective.receive_late_ns:
             self._collective.open(start_ns)
+
+    def _make_collective(self) -> Collective:
+        config, source, tasked = self._config, self._source, self._tasked
+        if tasked is not None and config.is_mesh:
+            return TaskedMesh(config, self._endpoint, tasked)
+        made = create_collective(config, self._endpoint, source.elements, source.iterations)
+        return made if tasked is None else TaskedCollective(made, config, self._endpoint, tasked)
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
         self._endpoint.receive_frame(port, frame, now)

@@ -33,6 +33,7 @@ if not cython.compiled:
         AT_BITMAP0,
         AT_EXPONENT0,
         AT_EXPONENT1,
+        AT_FLAGS,
         AT_KIND,
         AT_NELEM,
         AT_PAYLOAD,
@@ -49,6 +50,7 @@ NOT_OURS, OURS, UNFINISHED = range(3)
 _NOT_OURS, _OURS, _UNFINISHED = range(3)
 _RESULT, _POLICY = int(DatagramKind.RESULT), int(Policy.SWITCHML)
 _HEADER_AT = 42
+_EMPTY, _UNWANTED = int(DatagramFlag.EMPTY), int(DatagramFlag.UNWANTED)
 
 
 class ServiceFraming:
@@ -91,24 +93,31 @@ class UdpService(ServiceFraming):
     def write(
         self, asked: Arrival, pool: Pool, slot: int, first: int, end: int, outbox: deque[tuple[int, Any]]
     ) -> None:
-        count, whole = pool.length[slot], b""
-        size = AT_PAYLOAD + 4 * count
+        whole, bare, flags = b"", b"", asked.flags & ~(_EMPTY | _UNWANTED)
         for rank in range(first, end):
+            is_wanted = pool.wanted[slot] >> rank & 1
+            count, model = pool.elements_at(slot) if is_wanted else 0, whole if is_wanted else bare
+            size = AT_PAYLOAD + 4 * count
             draft = new_draft(size)
             copy_bytes(draft, 0, pool.heads[rank], 0, _HEADER_AT)
-            if rank == first:
+            if not model:
                 copy_bytes(draft, _HEADER_AT, asked.frame, _HEADER_AT, AT_PAYLOAD - _HEADER_AT)
                 put8(draft, AT_KIND, _RESULT)
+                put16(draft, AT_FLAGS, flags if is_wanted else flags | _UNWANTED)
                 put32(draft, AT_BITMAP0, pool.everyone)
                 put16(draft, AT_NELEM, count)
                 put8(draft, AT_EXPONENT0, pool.exponent0[slot])
                 put8(draft, AT_EXPONENT1, pool.exponent1[slot])
                 write_words(draft, AT_PAYLOAD, pool.values, pool.value_at(slot), count)
             else:
-                copy_bytes(draft, _HEADER_AT, whole, _HEADER_AT, size - _HEADER_AT)
+                copy_bytes(draft, _HEADER_AT, model, _HEADER_AT, size - _HEADER_AT)
             seal(draft, size)
-            whole = finished(draft)
-            outbox.append((pool.ports[rank], whole))
+            frame = finished(draft)
+            if is_wanted:
+                whole = frame
+            else:
+                bare = frame
+            outbox.append((pool.ports[rank], frame))
 
 
 class UcService(ServiceFraming):
@@ -165,7 +174,7 @@ class UcService(ServiceFraming):
     def write(
         self, asked: Arrival, pool: Pool, slot: int, first: int, end: int, outbox: deque[tuple[int, Any]]
     ) -> None:
-        config, count, at = pool.config, pool.length[slot], pool.value_at(slot)
+        config, count, at = pool.config, pool.elements_at(slot), pool.value_at(slot)
         payload = np.asarray(pool.values)[at : at + count].astype(">i4").tobytes()
         header = AggregationHeader(
             Policy.SWITCHML, DatagramKind.RESULT, pool.job, asked.sequence, asked.slot, pool.everyone, pool.size, count,

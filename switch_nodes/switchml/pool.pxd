@@ -12,10 +12,11 @@ cdef class Pool(Occupancy):
     cdef public tuple members
     cdef public list heads
     cdef public int32_t[::1] values
-    cdef public long long[::1] seen, inside, block, length, exponent0, exponent1, entered, newest, opened
+    cdef public long long[::1] seen, inside, block, length, wanted, exponent0, exponent1, entered, newest, opened
     cdef long long[::1] addresses, ports
 
     cpdef long long value_at(self, long long slot)
+    cpdef long long elements_at(self, long long slot)
     cpdef long long state(self, long long slot)
     cdef long long rank_of(self, long long address)
     cpdef tuple contributions(self, long long slot)

@@ -65,7 +65,9 @@ class Pool(Occupancy):
         self.block = table(_NONE)
         """block that the slot serves"""
         self.length = table(0)
-        """elements"""
+        """elements; below 0: no contribution has brought any yet"""
+        self.wanted = table(0)
+        """bitmap of the workers that need the elements of the sum"""
         self.exponent0, self.exponent1 = table(0), table(0)
         self.entered = table(0, count * self.size)
         """[slot * size + rank], how often its contribution was added; statistics only"""
@@ -83,6 +85,11 @@ class Pool(Occupancy):
     def value_at(self, slot: int) -> int:
         """Where its elements begin."""
         return slot * self.elements
+
+    def elements_at(self, slot: int) -> int:
+        """Of its sum."""
+        length: int = self.length[slot]
+        return length if length > 0 else 0
 
     def state(self, slot: int) -> int:
         """Number of a `PoolSlotState`."""

@@ -6,7 +6,7 @@ from workloads.kernels cimport add_words, bit_of, read_words
 from workloads.quick cimport Quick
 from workloads.datagrams.arrival cimport Arrival
 
-cdef long long _DATA, _EXPONENTS, _VERSION_FLAG, _SEQUENCES, _CAUSES
+cdef long long _DATA, _EXPONENTS, _VERSION_FLAG, _EMPTY, _UNWANTED, _SEQUENCES, _CAUSES
 cdef long long _FREE, _FILLING, _DONE, _STORE, _STORE_AND_ANSWER, _REPLAY
 cdef long long _NEW, _COMPLETING, _REPEAT, _MISMATCH, _OVERRUN, _STALE, _MOVED_ON, _LAST_MOVED_ON
 
@@ -31,6 +31,7 @@ cdef class SlotService(Quick):
     cpdef long long version_of(self, long long flags)
     cdef _aggregate(self, Contribution c)
     cpdef long long slot_event(self, Contribution c)
+    cdef bint _is_as_long(self, Contribution c) except -1
     cpdef bint is_older(self, long long block, long long newest)
     cpdef move_on(self, Contribution c)
     cpdef store(self, Contribution c)

@@ -29,6 +29,7 @@ __all__ = ["Contribution", "SlotService"]
 
 _DATA, _EXPONENTS = int(DatagramKind.DATA), int(DatagramKind.EXPONENTS)
 _VERSION_FLAG, _SEQUENCES = int(DatagramFlag.VERSION), 1 << 32
+_EMPTY, _UNWANTED = int(DatagramFlag.EMPTY), int(DatagramFlag.UNWANTED)
 _STATES, _EVENTS, _ACTIONS = tuple(PoolSlotState), tuple(PoolSlotEvent), tuple(PoolSlotAction)
 _CAUSES = len(_EVENTS)
 _FREE, _FILLING, _DONE = range(3)
@@ -93,7 +94,13 @@ class SlotService(Quick):
             self._refuse(c, "wrong_port")
         elif c.cell < 0 or c.cell >= pool.slots:
             self._refuse(c, "bad_slot")
-        elif c.bitmap != bit_of(c.rank) or c.fan_in != pool.size or c.count > pool.elements or c.op:
+        elif (
+            c.bitmap != bit_of(c.rank)
+            or c.fan_in != pool.size
+            or c.count > pool.elements
+            or c.op
+            or (c.flags & _EMPTY and (c.count or c.kind != _DATA))
+        ):
             self._refuse(c, "malformed")
         else:
             c.version = self.version_of(c.flags)
@@ -138,13 +145,19 @@ class SlotService(Quick):
         if self.is_older(c.block, pool.newest[c.rank * pool.slots + c.cell]):
             return _STALE
         seen = pool.seen[slot]
-        if seen and (pool.block[slot] != c.block or pool.length[slot] != c.count):
+        if seen and (pool.block[slot] != c.block or not self._is_as_long(c)):
             return _MISMATCH
         if seen >> c.rank & 1:
             return _REPEAT
         if pool.state((1 - c.version) * pool.slots + c.cell) == _FILLING:
             return _OVERRUN
         return _COMPLETING if seen | bit_of(c.rank) == pool.everyone else _NEW
+
+    def _is_as_long(self, c: Contribution) -> bool:
+        """As what is in its slot already."""
+        assert c.pool is not None
+        length = c.pool.length[c.place]
+        return length == c.count or length < 0 or c.flags & _EMPTY != 0
 
     def is_older(self, block: int, newest: int) -> bool:
         """Blocks are counted modulo 2^32."""
@@ -167,16 +180,15 @@ class SlotService(Quick):
             pool.occupy(-1, self._now)
 
     def store(self, c: Contribution) -> None:
-        """Add it; the first one overwrites what was there."""
+        """Add it; the first one with elements overwrites what was there."""
         pool, slot = c.pool, c.place
         assert pool is not None
         if self.is_first(c):
-            pool.block[slot], pool.length[slot] = c.block, c.count
+            pool.block[slot], pool.length[slot], pool.wanted[slot] = c.block, -1, 0
             pool.inside[slot], pool.opened[slot] = 0, self._now
             for at in range(slot * pool.size, (slot + 1) * pool.size):
                 pool.entered[at] = 0
             pool.exponent0[slot], pool.exponent1[slot] = c.exponent0, c.exponent1
-            read_words(pool.values, pool.value_at(slot), c.frame, c.at, c.count)
         else:
             if pool.block[slot] != c.block:
                 self.events.append(SlotMixed(pool.job, c.block, c.rank, c.slot, pool.job, pool.block[slot]))
@@ -184,7 +196,15 @@ class SlotService(Quick):
                 pool.exponent0[slot] = c.exponent0
             if c.exponent1 > pool.exponent1[slot]:
                 pool.exponent1[slot] = c.exponent1
+        if c.flags & _EMPTY:
+            pass  # zeros
+        elif pool.length[slot] < 0:
+            pool.length[slot] = c.count
+            read_words(pool.values, pool.value_at(slot), c.frame, c.at, c.count)
+        else:
             add_words(pool.values, pool.value_at(slot), c.frame, c.at, c.count)
+        if not c.flags & _UNWANTED:
+            pool.wanted[slot] |= bit_of(c.rank)
         pool.touch(self._now)
         pool.entered[slot * pool.size + c.rank] += 1
         pool.inside[slot] += 1

@@ -99,7 +99,11 @@ def block_layout(context: CheckContext, job: int) -> BlockLayout:
     """The layout of one job in `context`. The gradient's size is what its first worker reported, else what the scenario
     asks for. Raises ValueError for workers whose blocks follow no rule that is known here."""
     worker, protocol = context.plan.groups[job][0], judged_protocol(context.plan.scenario.job.collective)
-    lengths = [record.event.bytes // 4 for record in context.events(CollectiveStarted) if record.node == worker.name]
+    lengths = [
+        record.event.bytes // 4
+        for record in context.events(CollectiveStarted)
+        if record.node == worker.name and not record.event.operation
+    ]
     if is_training(context):
         depends = type(protocol).contributions is not JudgedProtocol.contributions
         sizes = tuple(blocks_of(protocol, worker, elements) for elements in lengths)

@@ -168,8 +168,8 @@ def _differences(times: Sequence[int | None]) -> list[float | None]:
 
 
 def _completed_share(context: CheckContext, group: int) -> float | None:
-    """The share of the job's blocks with all contributions in one switch; None where no blocks are known, or no switch
-    serves the job."""
+    """The share of the job's blocks with all contributions in one switch; None where no blocks are known or there are
+    none, or no switch serves the job."""
     if not any(job.job == group for switch in context.plan.switches for job in switch.jobs):
         return None
     switches = {switch.name for switch in context.plan.switches}
@@ -181,7 +181,7 @@ def _completed_share(context: CheckContext, group: int) -> float | None:
         total = block_layout(context, group).total
     except ValueError:  # blocks of a protocol of somebody's own
         return None
-    return len(whole) / total
+    return len(whole) / total if total else None
 
 
 def _share(parts: Iterable[int | None], capacity: int | None) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -12,7 +12,7 @@ from testbed.scenario.model import Scenario
 from topologies import Node
 from workloads.config import CHANNEL, IrnConfig, MeshTask, WorkerConfig, WorkloadConfig
 
-__all__ = ["FIRST_CHANNEL", "mesh_workers", "with_mesh"]
+__all__ = ["FIRST_CHANNEL", "mesh_workers", "meshes", "with_mesh"]
 
 FIRST_CHANNEL = 0x4000
 """id of the ring of two that the first connection is; rings on switches have smaller ones"""
@@ -32,9 +32,16 @@ def with_mesh(scenario: Scenario, hosts: Sequence[Node], workers: Iterable[Worke
     if len(known) < 2:
         return known
     taken = {qp.qpn for worker in known for qp in worker.queue_pairs}
-    workloads = [worker.workload for worker in known]
-    others = phased_workers(scenario, hosts, _rings(hosts, 0), workloads, _irn(scenario, hosts), taken=taken)
+    others = meshes(scenario, hosts, [worker.workload for worker in known], taken)
     return tuple(replace(worker, mesh=other.phases) for worker, other in zip(known, others, strict=True))
+
+
+def meshes(
+    scenario: Scenario, hosts: Sequence[Node], workloads: Sequence[WorkloadConfig], taken: Collection[int] = ()
+) -> tuple[WorkerConfig, ...]:
+    """Workers, in rank order, that have such connections alone, and whose iterations bring their tasks. `taken`: as
+    `phased_workers`."""
+    return phased_workers(scenario, hosts, _rings(hosts, 0), workloads, _irn(scenario, hosts), taken=taken)
 
 
 def _rings(hosts: Sequence[Node], elements: int) -> list[PhaseRing]:

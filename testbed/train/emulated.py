@@ -16,7 +16,7 @@ from testbed.plan import Plan
 from testbed.terminal.numbers import moment
 from testbed.train.expected import piece_judge
 from testbed.train.network import IDLE_TURN_S, Gradient, SumArrived, Tasks, cut
-from testbed.train.planning import has_one_size
+from testbed.train.planning import carries_all, has_one_size
 from testbed.train.tasks import expected_of_tasks, posted_event
 from workloads.events import WorkerFailed
 from workloads.gradients.external import ExternalSource, attach_sources
@@ -48,7 +48,7 @@ class EmulatedNetwork:
     def __init__(self, plan: Plan, memories: Sequence[Gradient], tell: Callable[[Event], None]) -> None:
         self._plan, self._memories, self._tell = plan, memories, tell
         self._elements = plan.workers[0].workload.elements
-        ranks = len(memories) if plan.ring_workers and plan.ring_workers[0].mesh else 0
+        ranks = len(memories) if carries_all(plan) else 0
         self._mailboxes = [
             SharedPieces(gradients, totals, ranks) for gradients, totals in (np.split(memory, 2) for memory in memories)
         ]

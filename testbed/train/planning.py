@@ -10,12 +10,13 @@ from typing import Any
 from testbed.checkers.contract import judged_protocol
 from testbed.plan import Plan, make_plan
 from testbed.plan.connections import plan_connections
-from testbed.plan.meshed import with_mesh
+from testbed.plan.meshed import meshes, with_mesh
 from testbed.scenario import load_scenario
 from testbed.scenario.model import Scenario
 from testbed.scenario.named import protocol_names
+from topologies import Node
 from workloads.collectives.operations import ALL_REDUCE
-from workloads.config import ELEMENT_BYTES, WorkerConfig
+from workloads.config import ELEMENT_BYTES, MeshedConfig, WorkerConfig
 from workloads.errors import ScenarioError
 
 __all__ = ["TrainingSource", "carries_all", "has_one_size", "judged_plan", "round_piece", "training_plan"]
@@ -78,16 +79,27 @@ def training_plan(scenario: Scenario) -> Plan:
     """Raises ScenarioError as `make_plan` does."""
     plan = make_plan(scenario)
     workers = tuple(_external(worker) for worker in plan.workers)
+    hosts = [scenario.topology.node(worker.name) for worker in workers]
+    if workers and all(isinstance(worker, MeshedConfig) and not isinstance(worker, WorkerConfig) for worker in workers):
+        return _beside_mesh(plan, workers, hosts)
     if not all(isinstance(worker, WorkerConfig) for worker in workers):
         return replace(plan, workers=workers)
-    hosts = [scenario.topology.node(worker.name) for worker in workers]
     meshed = with_mesh(plan.scenario, hosts, workers)
     return replace(plan, workers=meshed, connections=plan_connections(meshed))
 
 
+def _beside_mesh(plan: Plan, workers: tuple[Any, ...], hosts: Sequence[Node]) -> Plan:
+    """Sums of all ranks travel in datagrams, everything else over the mesh."""
+    if len(workers) < 2:
+        return replace(plan, workers=workers)
+    others = meshes(plan.scenario, hosts, [worker.workload for worker in workers])
+    meshed = tuple(replace(worker, mesh=other) for worker, other in zip(workers, others, strict=True))
+    return replace(plan, workers=meshed, connections=(*plan.connections, *plan_connections(others)))
+
+
 def carries_all(plan: Plan) -> bool:
-    """Whether its network carries every collective. Over datagrams it carries sums of all ranks alone."""
-    return bool(plan.ring_workers) and all(worker.mesh for worker in plan.ring_workers)
+    """Whether its network carries every collective; else it carries sums of all ranks alone."""
+    return bool(plan.workers) and all(isinstance(worker, MeshedConfig) and worker.mesh for worker in plan.workers)
 
 
 def judged_plan(source: TrainingSource, piece_bytes: int, iterations: int) -> Plan:

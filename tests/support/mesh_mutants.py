@@ -18,7 +18,7 @@ from workloads.collectives import messages, moves
 from workloads.config import ArithmeticSpec, MeshTask
 from workloads.events import CollectiveCompleted, CollectiveStarted
 
-__all__ = ["MESH_PLANTED", "all_runs"]
+__all__ = ["MESH_PLANTED", "all_runs", "run_operation"]
 
 Patch = pytest.MonkeyPatch
 
@@ -28,21 +28,22 @@ def all_runs() -> None:
     for operation, ranks in product(moves.MOVES, (2, 3, 5)):
         for elements, packets in ((0, 2), (ranks + 1, 2), (3001, 2), (40_000, 170)):
             if operation != "swap":
-                _run(operation, ranks, elements, packets)
+                run_operation(operation, ranks, elements, packets)
     for ranks in (2, 3, 5):
         lengths = [[(7 * one + 3 * other) % 5 * 40 for other in range(ranks)] for one in range(ranks)]
         _swap(lengths)
 
 
-def _run(operation: str, ranks: int, elements: int, packets: int) -> None:
+def run_operation(operation: str, ranks: int, elements: int, packets: int) -> None:
+    """As `all_runs`, of one operation: two iterations."""
     task = MeshTask(operation, tuple(range(ranks)), ranks - 1)
     ring = MeshRanks(ranks, elements, task, message_packets=packets)
     draw = np.random.default_rng(elements)
-    vectors = [draw.standard_normal(elements).astype("<f4") for _ in range(ranks)]
-    total = ring_fold(vectors, ArithmeticSpec(), first=int(operation == "reduce_scatter"))
-    if operation == "reduce":
-        total = tree_fold(vectors, ArithmeticSpec(), ranks - 1)
     for iteration in range(2):
+        vectors = [draw.standard_normal(elements).astype("<f4") for _ in range(ranks)]
+        total = ring_fold(vectors, ArithmeticSpec(), first=int(operation == "reduce_scatter"))
+        if operation == "reduce":
+            total = tree_fold(vectors, ArithmeticSpec(), ranks - 1)
         results = ring.run(None, vectors, iteration)
         for rank, right in enumerate(held_by_ranks(operation, ranks - 1, vectors, total)):
             first, number = moves.held_of_task(task, rank, elements)

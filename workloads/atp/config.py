@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from workloads.config import Framing, JobShare, WorkloadConfig
+from workloads.codec import unless_default
+from workloads.config import Framing, JobShare, WorkerConfig, WorkloadConfig
 from workloads.datagrams.priority import PRIORITIES
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
@@ -54,6 +55,8 @@ class AtpConfig:
     """a name in `workloads.datagrams.priority`; ESA only"""
     priority_x0: float | None = None
     """where its scale begins; None: the rule's own"""
+    mesh: WorkerConfig | None = unless_default(None)
+    """connections with every other rank, for operations of a training that are no sums of all ranks"""
 
     def create(self, start_ns: int) -> HostMachine:
         from workloads.atp import create_worker  # whose module knows this configuration

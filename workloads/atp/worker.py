@@ -27,6 +27,7 @@ from workloads.datagrams.training import Training
 from workloads.datagrams.worker_sets import WIDTH
 from workloads.events import DatagramResent
 from workloads.gradients import GradientSource, source_of
+from workloads.machine import HostMachine
 from workloads.server.kinds import served_kinds
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (
@@ -289,7 +290,12 @@ class AtpWorker(QuickWorker):
         return self._slots.slot_of(packet % self._window.window)
 
 
-def create_worker(config: AtpConfig, start_ns: int) -> AtpWorker:
-    """An AtpWorker with its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when
-    its data is not installed."""
-    return AtpWorker(config, source_of(config), start_ns=start_ns)
+def create_worker(config: AtpConfig, start_ns: int) -> HostMachine:
+    """An AtpWorker with its gradient source, in a training next to its mesh. Raises ScenarioError for what cannot be
+    served, HostCapabilityError when its data is not installed."""
+    source = source_of(config)
+    if config.mesh is None:
+        return AtpWorker(config, source, start_ns=start_ns)
+    from workloads.tasked_host import beside_mesh  # for trainings
+
+    return beside_mesh(config.mesh, source, lambda own: AtpWorker(config, own, start_ns=start_ns), start_ns)

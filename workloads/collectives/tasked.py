@@ -8,11 +8,12 @@ from workloads.collectives.base import Collective, Problem
 from workloads.collectives.meshed import MeshCollective
 from workloads.collectives.slots import Verbs
 from workloads.config import MeshTask, WorkerConfig
+from workloads.errors import InternalError
 from workloads.gradients.base import Vector
 from workloads.machine import Event
 from workloads.rc import ReceiveCompleted, SendCompleted
 
-__all__ = ["TaskedCollective"]
+__all__ = ["TaskedCollective", "TaskedMesh"]
 
 
 class _Tasks(Protocol):
@@ -20,6 +21,21 @@ class _Tasks(Protocol):
     def iterations(self) -> int: ...
 
     def task(self, iteration: int) -> MeshTask | None: ...
+
+
+class TaskedMesh(MeshCollective):
+    """A mesh that runs all iterations, each with a task of its own."""
+
+    def __init__(self, worker: WorkerConfig, endpoint: Verbs, tasks: _Tasks) -> None:
+        super().__init__(worker, endpoint, worker.phases, tasks.iterations)
+        self._tasks = tasks
+
+    def start(self, iteration: int, gradient: Vector, result: Vector, now: int) -> None:
+        task = self._tasks.task(iteration)
+        if task is None:
+            raise InternalError(f"iteration {iteration} is no operation of the mesh")
+        self.task = task
+        super().start(iteration, gradient, result, now)
 
 
 class TaskedCollective:

@@ -25,6 +25,7 @@ from workloads.grid.config import SERVER, GridConfig, GridOrders
 from workloads.grid.node_shares import ShareTable
 from workloads.grid.pace import Pace
 from workloads.grid.window import GridWindow
+from workloads.machine import HostMachine
 from workloads.wire.aggregation import DatagramFlag, DatagramKind
 
 if not cython.compiled:
@@ -111,7 +112,12 @@ class GridWorker(AtpWorker):
         return self._written(self._templates[node], packet, 0 if cause in _AS_AT_FIRST else _RESEND, together)
 
 
-def create_worker(config: GridConfig, start_ns: int) -> GridWorker:
-    """A GridWorker with its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError when
-    its data is not installed."""
-    return GridWorker(config, source_of(config), start_ns=start_ns)
+def create_worker(config: GridConfig, start_ns: int) -> HostMachine:
+    """A GridWorker with its gradient source, in a training next to its mesh. Raises ScenarioError for what cannot be
+    served, HostCapabilityError when its data is not installed."""
+    source = source_of(config)
+    if config.mesh is None:
+        return GridWorker(config, source, start_ns=start_ns)
+    from workloads.tasked_host import beside_mesh  # for trainings
+
+    return beside_mesh(config.mesh, source, lambda own: GridWorker(config, own, start_ns=start_ns), start_ns)

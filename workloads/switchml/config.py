@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workloads.config import Framing, JobShare, WorkloadConfig
+from workloads.codec import unless_default
+from workloads.config import Framing, JobShare, WorkerConfig, WorkloadConfig
 from workloads.uc import UC_FRAME_BYTES, UC_MESSAGE_BYTES, UcPairs
 from workloads.uc.config import MOST_UC_PACKETS
 from workloads.wire import Envelope
@@ -14,7 +15,19 @@ from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES, MAX_ELEMENTS
 if TYPE_CHECKING:
     from workloads.machine import HostMachine
 
-__all__ = ["SwitchMlConfig"]
+__all__ = ["OmittedParts", "SwitchMlConfig"]
+
+
+@dataclass(frozen=True, slots=True)
+class OmittedParts:
+    """Parts of a vector, each (first, number) of elements, that say which elements need not travel."""
+
+    given: tuple[int, int]
+    """the rank gives zeros elsewhere; it omits them from packets that have nothing else"""
+    wanted: tuple[int, int]
+    """the rank needs the sum of these elements alone"""
+    owned: tuple[int, int] = (0, 0)
+    """no other rank gives any of these elements, so the rank has their sum already"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +50,10 @@ class SwitchMlConfig:
     more"""
     uc: UcPairs | None = None
     """over unreliable connections, each packet a message of one or more; None: UDP"""
+    omitted: OmittedParts | None = unless_default(None)
+    """None: all elements travel, as they always do over UC"""
+    mesh: WorkerConfig | None = unless_default(None)
+    """connections with every other rank, for operations of a training that are no sums of all ranks"""
 
     def create(self, start_ns: int) -> HostMachine:
         from workloads.switchml import create_worker  # whose module knows this configuration

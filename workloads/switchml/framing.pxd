@@ -6,7 +6,7 @@ from workloads.wire.inspected cimport (
     is_sound, seal,
 )
 
-cdef long long _DATA, _RESULT, _EXPONENTS, _POLICY
+cdef long long _DATA, _RESULT, _EXPONENTS, _POLICY, _EMPTY
 
 
 cdef class HostFraming:

@@ -47,7 +47,7 @@ if not cython.compiled:
 __all__ = ["HostFraming", "create_framing"]
 
 _DATA, _RESULT, _EXPONENTS = int(DatagramKind.DATA), int(DatagramKind.RESULT), int(DatagramKind.EXPONENTS)
-_POLICY = int(Policy.SWITCHML)
+_POLICY, _EMPTY = int(Policy.SWITCHML), int(DatagramFlag.EMPTY)
 
 
 class HostFraming:
@@ -62,7 +62,7 @@ class HostFraming:
 
     def write(self, tensor: Tensor, own: int, sequence: int, slot: int, flags: int, number: int) -> bytes:
         """Packet `own` of a tensor, which is the worker's tensor `number`: the first frame that carries it to the
-        switch; the others are in `leaving`."""
+        switch; the others are in `leaving`. `flags`: with EMPTY it has no elements."""
         raise NotImplementedError
 
 
@@ -90,10 +90,10 @@ class UdpFraming(HostFraming):
         return True
 
     def write(self, tensor: Tensor, own: int, sequence: int, slot: int, flags: int, number: int) -> bytes:
-        count = tensor.elements_in(own)
+        count = 0 if flags & _EMPTY else tensor.elements_in(own)
         draft = new_draft(AT_PAYLOAD + 4 * count)
         copy_bytes(draft, 0, self._template, 0, AT_PAYLOAD)
-        put8(draft, AT_KIND, _DATA if count else _EXPONENTS)
+        put8(draft, AT_KIND, _DATA if count or flags & _EMPTY else _EXPONENTS)
         put16(draft, AT_FLAGS, flags)
         put32(draft, AT_SEQUENCE, sequence)
         put16(draft, AT_SLOT, slot)
@@ -101,7 +101,8 @@ class UdpFraming(HostFraming):
         put8(draft, AT_EXPONENT1, tensor.exponent(own, 1))
         put16(draft, AT_NELEM, count)
         put32(draft, AT_TENSOR, number)
-        tensor.fill(draft, AT_PAYLOAD, own)
+        if count:
+            tensor.fill(draft, AT_PAYLOAD, own)
         seal(draft, AT_PAYLOAD + 4 * count)
         return finished(draft)
 

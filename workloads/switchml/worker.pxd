@@ -7,7 +7,7 @@ from workloads.datagrams.arrival cimport Arrival
 from workloads.switchml.framing cimport HostFraming
 from workloads.wire.inspected cimport nearest_packet
 
-cdef long long _RESULT, _POLICY, _VERSION_FLAG, _SEQUENCES
+cdef long long _RESULT, _POLICY, _VERSION_FLAG, _SEQUENCES, _EMPTY, _UNWANTED
 
 
 cdef class SwitchMlWorker(QuickWorker):
@@ -15,11 +15,14 @@ cdef class SwitchMlWorker(QuickWorker):
     cdef public long long _first_slot
     cdef HostFraming _framing
     cdef Arrival _found
+    cdef bint _omits
+    cdef long long[::1] _parts
 
     @cython.locals(window=SlotWindow)
     cpdef take(self, Py_ssize_t port, bytes frame, long long now)
     @cython.locals(window=SlotWindow)
     cpdef bytes give(self, long long now)
+    cpdef long long omission(self, long long own) except -1
     cpdef long long packet_of(self, long long sequence)
     @cython.locals(window=SlotWindow)
     cpdef bint is_placed(self, long long packet, long long slot, long long flags)

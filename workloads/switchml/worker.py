@@ -8,6 +8,9 @@ If the result was lost on the way back, the switch answers this worker alone.
 
 from __future__ import annotations
 
+from array import array
+from typing import Any
+
 import cython
 
 from workloads.datagrams.arrival import Arrival
@@ -17,6 +20,7 @@ from workloads.datagrams.slot_window import SlotWindow
 from workloads.datagrams.training import Training
 from workloads.events import DatagramResent
 from workloads.gradients import GradientSource, source_of
+from workloads.machine import HostMachine
 from workloads.switchml.checks import problems_in_worker
 from workloads.switchml.config import SwitchMlConfig
 from workloads.switchml.framing import create_framing
@@ -29,6 +33,7 @@ __all__ = ["SwitchMlWorker", "create_worker"]
 
 _RESULT, _POLICY = int(DatagramKind.RESULT), int(Policy.SWITCHML)
 _VERSION_FLAG, _SEQUENCES = int(DatagramFlag.VERSION), SEQUENCES
+_EMPTY, _UNWANTED = int(DatagramFlag.EMPTY), int(DatagramFlag.UNWANTED)
 
 
 class SwitchMlWorker(QuickWorker):
@@ -42,6 +47,17 @@ class SwitchMlWorker(QuickWorker):
         self._config, self._first_slot = config, config.first_slot
         self._framing = create_framing(config)
         self._found = Arrival()
+        parts, self._omits = config.omitted, config.omitted is not None
+        spans = (0, 0, 0, 0, 0, 0) if parts is None else (*parts.given, *parts.wanted, *parts.owned)
+        self._parts: Any = array("q", spans)
+        """(first, number) of the given, the wanted and the owned elements"""
+
+    def begin(self, now: int) -> None:
+        QuickWorker.begin(self, now)
+        training, first = self._training, self._parts[4]
+        end = first + self._parts[5]
+        if end > first:
+            training.result[first:end] = training.gradient[first:end]
 
     def take(self, port: int, frame: bytes, now: int) -> None:
         found, window, tensor = self._found, self._window, self._tensor
@@ -59,8 +75,9 @@ class SwitchMlWorker(QuickWorker):
             self._duplicates += 1
             return
         own, first, second = packet - window.first, found.exponent0, found.exponent1
+        count = 0 if self.omission(own) & _UNWANTED else tensor.elements_in(own)
         if (
-            found.count != tensor.elements_in(own)
+            found.count != count
             or not self.is_placed(packet, found.slot, found.flags)
             or not tensor.can_be(own, first, second)
         ):
@@ -68,6 +85,24 @@ class SwitchMlWorker(QuickWorker):
             self.reject("bad_result", f"block {packet} with {what}")
             return
         self.put(packet, first, second, found.frame, found.at, found.count, now)
+
+    def omission(self, own: int) -> int:
+        """Flags of packet `own` of the tensor: EMPTY without elements that the rank gives, UNWANTED without such that
+        it must get. A packet of exponents has neither."""
+        tensor, parts = self._tensor, self._parts
+        if not self._omits or tensor is None:
+            return 0
+        first = (own - tensor.ahead) * self._block
+        end = first + tensor.elements_in(own)
+        if end <= first:
+            return 0
+        flags = 0
+        if not parts[1] or end <= parts[0] or parts[0] + parts[1] <= first:
+            flags |= _EMPTY
+        is_owned = parts[4] <= first and end <= parts[4] + parts[5]
+        if is_owned or not parts[3] or end <= parts[2] or parts[2] + parts[3] <= first:
+            flags |= _UNWANTED
+        return flags
 
     def packet_of(self, sequence: int) -> int:
         """Whose result a number means."""
@@ -110,11 +145,16 @@ class SwitchMlWorker(QuickWorker):
         assert tensor is not None, "a packet is outstanding"
         flags = _VERSION_FLAG if window.version_of(packet) else 0
         slot = self._first_slot + window.index_of(packet)
-        sequence = (packet + 1) % _SEQUENCES
-        return self._framing.write(tensor, packet - window.first, sequence, slot, flags, self._iteration)
+        sequence, own = (packet + 1) % _SEQUENCES, packet - window.first
+        return self._framing.write(tensor, own, sequence, slot, flags | self.omission(own), self._iteration)
 
 
-def create_worker(config: SwitchMlConfig, start_ns: int) -> SwitchMlWorker:
-    """A SwitchMlWorker with its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError
-    when its data is not installed."""
-    return SwitchMlWorker(config, source_of(config), start_ns=start_ns)
+def create_worker(config: SwitchMlConfig, start_ns: int) -> HostMachine:
+    """A SwitchMlWorker with its gradient source, in a training next to its mesh. Raises ScenarioError for what cannot
+    be served, HostCapabilityError when its data is not installed."""
+    source = source_of(config)
+    if config.mesh is None:
+        return SwitchMlWorker(config, source, start_ns=start_ns)
+    from workloads.tasked_host import beside_mesh  # for trainings
+
+    return beside_mesh(config.mesh, source, lambda own: SwitchMlWorker(config, own, start_ns=start_ns), start_ns)

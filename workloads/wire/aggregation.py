@@ -46,7 +46,11 @@ AGGREGATION = Layout(
     Field("version", 4, "1"),
     Field("policy", 4, "1 SwitchML, 2 ATP, 3 ESA, 4 GRID, 5 repair, 6 parameter server, 7 DLCP"),
     Field("kind", 8, "0 DATA, 1 RESULT, 2 REMINDER, 3 REMINDER_EMPTY, 4 NACK, 5 RATE, 6 EXPONENTS, 7 ACK"),
-    Field("flags", 16, "0 RESEND, 1 COLLISION, 2 EVICTED, 3 ECN, 4 OVERFLOW, 5 EDGE, 6 VERSION, 7 LAST"),
+    Field(
+        "flags",
+        16,
+        "0 RESEND, 1 COLLISION, 2 EVICTED, 3 ECN, 4 OVERFLOW, 5 EDGE, 6 VERSION, 7 LAST, 8 EMPTY, 9 UNWANTED",
+    ),
     Field("job", 16, "id of the job"),
     Field(
         "node",
@@ -103,6 +107,10 @@ class DatagramFlag(IntFlag):
     EDGE = 32
     VERSION = 64
     LAST = 128
+    EMPTY = 256
+    """the contribution is zeros, which are omitted"""
+    UNWANTED = 512
+    """its sender, or its receiver, needs no elements of the sum: they are omitted"""
 
 
 class DatagramError(WireError):

@@ -14,9 +14,10 @@ from testbed.plan.model import Plan
 from testbed.plan.pairs import BASE_VA, ECT0
 from testbed.plan.switches import plan_switches
 from testbed.scenario.model import Scenario
-from workloads.config import JobShare
+from workloads.collectives.operations import ALL_REDUCE, OPERATIONS
+from workloads.config import JobShare, WorkloadConfig
 from workloads.rc.numbers import any_psn, psn_of
-from workloads.switchml import SwitchMlConfig
+from workloads.switchml import OmittedParts, SwitchMlConfig
 from workloads.uc import UcPairs, service_qpn
 from workloads.wire import Envelope
 
@@ -75,7 +76,19 @@ def _workers(
             window=min(window, slots, -(-workload.elements // elements)),
             rto_ns=transport.chosen_rto_ns,
             uc=_uc_pairs(scenario, rank, first, draw) if transport.framing == "uc" else None,
+            omitted=_omitted(job.job.operation, workload) if transport.framing == "udp" else None,
         )
+
+
+def _omitted(operation: str, workload: WorkloadConfig) -> OmittedParts | None:
+    """What an all-reduce of whole vectors need not carry when it stands for another operation. Of words that only move,
+    the ranks that give them have the sum."""
+    if operation == ALL_REDUCE:
+        return None
+    everything = 0, workload.elements
+    given, wanted = workload.given or everything, workload.kept or everything
+    is_own = not OPERATIONS[operation].sums and workload.kept is None
+    return OmittedParts(given, wanted, given if is_own else (0, 0))
 
 
 def _uc_pairs(scenario: Scenario, rank: int, first_slot: int, draw: random.Random) -> UcPairs:

@@ -16,6 +16,7 @@ from tests.support.passing import assert_passes, failed_checks
 from tests.support.selection import some_at_once
 from workloads.collectives.operations import ALL_REDUCE, OPERATIONS, SUMMED_OPERATIONS
 from workloads.errors import ScenarioError
+from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 
 OTHERS = [operation for operation in SUMMED_OPERATIONS if operation != ALL_REDUCE]
 NETWORKS = {
@@ -121,19 +122,45 @@ def test_time_and_bytes(case: tuple[str, str, int], tmp_path: Path) -> None:
     metrics = run_scenario(scenario, tmp_path / "run").document["metrics"]
     framing = make_plan(scenario).workers[0].framing
     wire_bytes = BYTES * framing.frame_bytes / framing.payload_bytes
+    # A rank omits its own chunk of an all-gather, where no packet needs to carry it back.
+    share = (hosts - 1) / hosts if (operation, network) == ("all_gather", "switchml") else 1
     for seconds in metrics["iterations_s"]:
-        assert 8 * wire_bytes / RATE_BPS <= seconds * 1.001
+        assert share * 8 * wire_bytes / RATE_BPS <= seconds * 1.001
         assert seconds <= 1.05 * 8 * wire_bytes / RATE_BPS
-    assert 2 * wire_bytes * 0.999 <= metrics["busiest_link"]["bytes"] <= 1.03 * 2 * wire_bytes
+    headers = (1 - share) * BYTES / framing.payload_bytes * AGGREGATION_OVERHEAD_BYTES
+    busiest = share * wire_bytes + headers
+    assert 2 * busiest * 0.999 <= metrics["busiest_link"]["bytes"] <= 1.03 * 2 * busiest
     assert metrics["retransmissions"]["packets"] == 0
+
+
+SENT = {"reduce_scatter": 1, "all_gather": 0, "broadcast": 0, "reduce": 1}
+"""1: every rank sends its vector; 0: all of them together send one"""
+RECEIVED = {"reduce_scatter": 0, "all_gather": 1, "broadcast": 1, "reduce": 0}
+"""0: all ranks together get one vector; 1: they get all but what they sent"""
+
+
+@pytest.mark.parametrize("operation", SENT)
+@pytest.mark.parametrize("hosts", [2, 5])
+def test_switchml_omits_what_is_zero_or_unwanted(hosts: int, operation: str, tmp_path: Path) -> None:
+    scenario = scenario_of(operation, "switchml", hosts, "100kB", "simulated")
+    metrics = run_scenario(scenario, tmp_path / "run").document["metrics"]
+    payload, packets = scenario.transport.path_mtu, -(-100_000 // scenario.transport.path_mtu)
+    exponents = 2 * packets if OPERATIONS[operation].sums else packets  # nearly: those of the last blocks go alone
+    for name, form in (("sent", SENT), ("received", RECEIVED)):
+        vectors = 1 if name == "sent" and form[operation] else 1 / hosts
+        if name == "received" and form[operation]:
+            vectors = (hosts - 1) / hosts
+        least = 2 * (vectors * 100_000 + packets * AGGREGATION_OVERHEAD_BYTES)
+        most = 2 * (vectors * 100_000 + 2 * payload + exponents * AGGREGATION_OVERHEAD_BYTES)
+        assert least <= metrics["wire"][f"{name}_per_rank_bytes"] <= most
 
 
 @pytest.mark.parametrize("hosts", [2, 4, 7, 8])
 def test_a_barrier_takes_two_links_and_no_rounds(hosts: int, tmp_path: Path) -> None:
     scenario = scenario_of("barrier", "switchml", hosts, "0", "simulated")
     metrics = run_scenario(scenario, tmp_path / "run").document["metrics"]
-    # Ethernet, IPv4, UDP, header of aggregation datagrams, one element; there and back.
-    way_s = 2 * (14 + 20 + 8 + 40 + 4) * 8 / RATE_BPS + 2 * scenario.link.delay_ns / 1e9
+    # Ethernet, IPv4, UDP, header of aggregation datagrams, no element; there and back.
+    way_s = 2 * (14 + 20 + 8 + 40) * 8 / RATE_BPS + 2 * scenario.link.delay_ns / 1e9
     for seconds in metrics["iterations_s"]:
         assert way_s <= seconds * 1.001
         assert seconds <= 1.05 * way_s

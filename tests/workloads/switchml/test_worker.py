@@ -20,7 +20,7 @@ from workloads.events import (
 from workloads.hosts import create_host
 from workloads.layers import ComputeConfig, LayerConfig
 from workloads.machine import Event
-from workloads.switchml import SwitchMlConfig, SwitchMlWorker
+from workloads.switchml import OmittedParts, SwitchMlConfig, SwitchMlWorker
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
@@ -248,3 +248,67 @@ def test_a_result_of_another_size_is_not_believed() -> None:
     worker.receive_frame(0, answer(packet, nelem=7), 10)
     assert [event.reason for event in events(worker) if isinstance(event, FrameRejected)] == ["bad_result"]
     assert not sent(worker, 10)
+
+
+WHOLE = (0, 20)
+EMPTY, UNWANTED = DatagramFlag.EMPTY, DatagramFlag.UNWANTED
+
+
+@pytest.mark.parametrize(
+    ("parts", "flags"),
+    [
+        (OmittedParts(WHOLE, WHOLE), [0, 0, 0]),
+        (OmittedParts((0, 0), WHOLE), [EMPTY] * 3),
+        (OmittedParts(WHOLE, (0, 0)), [UNWANTED] * 3),
+        (OmittedParts((8, 8), WHOLE, (8, 8)), [EMPTY, UNWANTED, EMPTY]),
+        (OmittedParts((7, 2), (16, 1)), [UNWANTED, UNWANTED, EMPTY]),
+        (OmittedParts((5, 0), (12, 0)), [EMPTY | UNWANTED] * 3),
+        (OmittedParts(WHOLE, WHOLE, (1, 19)), [0, UNWANTED, UNWANTED]),
+    ],
+    ids=str,
+)
+def test_what_is_zero_or_not_needed_is_omitted(parts: OmittedParts, flags: list[DatagramFlag]) -> None:
+    """3 blocks of 8, 8 and 4 elements."""
+    int32 = replace(CONFIG.collective, arithmetic=ArithmeticSpec("sum", "int32"))
+    worker = start(replace(CONFIG, collective=int32, window=3, omitted=parts))
+    packets = sent(worker, 0)
+    assert [packet.header.flags & (EMPTY | UNWANTED) for packet in packets] == flags
+    lengths = [0 if flag & EMPTY else length for flag, length in zip(flags, (8, 8, 4), strict=True)]
+    assert [packet.header.nelem for packet in packets] == lengths
+    assert {packet.header.kind for packet in packets} == {DatagramKind.DATA}
+
+
+def test_a_sum_that_a_worker_does_not_need_comes_without_elements() -> None:
+    int32 = replace(CONFIG.collective, arithmetic=ArithmeticSpec("sum", "int32"))
+    worker = start(replace(CONFIG, collective=int32, window=3, omitted=OmittedParts(WHOLE, (0, 8), (0, 0))))
+    first, second, third = sent(worker, 0)
+    worker.receive_frame(0, answer(first, nelem=0, flags=UNWANTED), 10)
+    worker.receive_frame(0, answer(second), 10)
+    assert [type(event) for event in events(worker)[1:]] == [FrameRejected] * 2
+    worker.receive_frame(0, answer(first), 20)
+    for packet in (second, third):
+        worker.receive_frame(0, answer(packet, nelem=0), 20)
+    worker.handle_timer(20)
+    assert [type(event) for event in events(worker)] == [CollectiveCompleted]
+
+
+def test_a_worker_has_the_sum_of_what_no_other_gives() -> None:
+    int32 = replace(CONFIG.collective, arithmetic=ArithmeticSpec("sum", "int32"))
+    worker = start(replace(CONFIG, collective=int32, window=3, omitted=OmittedParts(WHOLE, WHOLE, WHOLE)))
+    gradient = worker.result.tolist()
+    for packet in sent(worker, 0):
+        worker.receive_frame(0, answer(packet, nelem=0), 20)
+    assert worker.result.tolist() == gradient
+    assert any(gradient)
+
+
+def test_exponents_come_with_a_sum_that_is_not_needed() -> None:
+    worker = start(replace(CONFIG, omitted=OmittedParts(WHOLE, (0, 0))))
+    exponents = sent(worker, 0)
+    assert [packet.header.flags & UNWANTED for packet in exponents] == [0, 0]
+    for packet in exponents:
+        worker.receive_frame(0, answer(packet, exponent0=20), 10)
+    integers = sent(worker, 10)
+    assert [packet.header.flags & UNWANTED for packet in integers] == [UNWANTED] * 2
+    halves = [int.from_bytes(packet.payload[:4], "big", signed=True) for packet in integers]
+    assert max(map(abs, halves)) < 1 << 24  # scaled by 2^20, which came back

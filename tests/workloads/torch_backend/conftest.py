@@ -12,7 +12,7 @@ def members(tmp_path):
     made.close()
 
 
-@pytest.fixture(params=["ring", "rack"], ids=["ring", "netreduce"])
+@pytest.fixture(params=["ring", "rack", "switchml"], ids=["ring", "netreduce", "switchml"])
 def wired(request, tmp_path):
     """Members whose collectives all cross the network, while packets are lost."""
     from tests.workloads.torch_backend.members import Members

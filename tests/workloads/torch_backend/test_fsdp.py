@@ -21,7 +21,11 @@ LOSS = "faults=[{kind: loss, name: loss, links: all, rate: 1%}]"
 @pytest.mark.parametrize(
     "case",
     some_at_once(
-        [("ring", 4, 100), ("ring", 8, 100), ("rack", 4, 100), ("ring", 4, 6)], quick=[("ring", 4, 6)],
+        [
+            *((scenario, ranks, 100) for scenario in ("ring", "rack", "switchml") for ranks in (4, 8)),
+            ("ring", 4, 6), ("switchml", 2, 4),
+        ],
+        quick=[("ring", 4, 6), ("switchml", 2, 4)],
     ),
     ids=str,
 )  # fmt: skip
@@ -48,13 +52,19 @@ def test_weights_are_those_of_one_process_and_the_store_holds_nothing_of_them(tm
     assert "not aggregated in the network" not in detail
 
 
-@pytest.mark.parametrize("program", ["tensor", "pipeline"])
-def test_tensor_parallel_and_pipeline_scripts_run_unmodified(tmp_path, program):
+@pytest.mark.parametrize(
+    ("program", "scenario"),
+    [
+        ("tensor", "ring"), ("pipeline", "ring"), ("pipeline", "switchml"),
+        pytest.param("tensor", "switchml", marks=pytest.mark.minutes),
+    ],
+)  # fmt: skip
+def test_tensor_parallel_and_pipeline_scripts_run_unmodified(tmp_path, program, scenario):
     """Each prints `right` where the values are those of one process; nothing is in the store."""
     script = Path(__file__).with_name("parallel_program.py")
     done = subprocess.run(
         [
-            sys.executable, "-P", "-m", "testbed", "train", "ring", "--world", "simulated", "--set", LOSS,
+            sys.executable, "-P", "-m", "testbed", "train", scenario, "--world", "simulated", "--set", LOSS,
             "--out", str(tmp_path / "run"), "--", str(script), program,
         ],
         env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300, check=False,

@@ -59,7 +59,7 @@ def test_a_layout_of_whole_octets_has_a_packer_and_no_other_has() -> None:
                 == header.LAYOUT.pack(**values)
                 == header(**values).encode()
             )
-    with pytest.raises(ValueError, match="BTH: solicited, migreq, .* are not 8, 16, 32 or 64 bits wide"):
+    with pytest.raises(ValueError, match=r"BTH: solicited, migreq, .* are not 8, 16, 32 or 64 bits wide"):
         Bth.LAYOUT.packer()
 
 
