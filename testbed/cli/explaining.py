@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from pathlib import Path
 
 from testbed.cli.console import Console
 from testbed.cli.interpreted import again_interpreted
@@ -19,13 +20,17 @@ def configure_explain(parser: argparse.ArgumentParser) -> None:
 Runs the scenario of a run again in virtual time, also where the run was emulated. If workers do not finish, it looks
 for the smallest set of faults with which they still do not. Then it prints what each node waits for.
 
-exit codes: 0 the job stalls and is explained, 2 it does not stall in virtual time, 64 usage
+For a training that failed, and for a folder of dumps of PyTorch's flight recorder, it reads the dumps. It prints the
+collective that hangs, the ranks that wait in it, and the ranks that they wait for.
+
+exit codes: 0 the job stalls and is explained, 2 it does not stall or no rank waits, 64 usage
 
 examples:
   ./tb explain runs/latest
   ./tb explain runs/latest --out stall.yaml
+  ./tb explain /tmp/nccl_traces               dumps whose names end with the rank
 """
-    parser.add_argument("run_dir", metavar="RUN_DIR", type=named_path, help="as runs/latest; its scenario.yaml is read")
+    parser.add_argument("run_dir", metavar="RUN_DIR", type=named_path, help="as runs/latest; or a folder of dumps")
     parser.add_argument("--out", metavar="FILE", type=named_path, help="write the scenario with the smallest set there")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
@@ -35,6 +40,9 @@ examples:
 
 
 def run_explain(args: argparse.Namespace) -> int:
+    dumps = _dumps(Path(args.run_dir))
+    if dumps is not None:
+        return _explain_hang(dumps, args)
     code = again_interpreted(args.words, json=args.json)
     if code is not None:
         return code
@@ -62,3 +70,29 @@ def run_explain(args: argparse.Namespace) -> int:
     if args.json:
         print_document(to_json(explanation_document(found, len(scenario.faults), file)))
     return 0 if found.stalled else 2
+
+
+def _dumps(folder: Path) -> Path | None:
+    """Where the dumps of flight recorders are; None: it is a run without any."""
+    from workloads.traces.flight import FLIGHT_DIR
+
+    if (folder / FLIGHT_DIR).is_dir():
+        return folder / FLIGHT_DIR
+    is_run = any((folder / name).exists() for name in ("scenario.yaml", "result.json"))
+    return folder if folder.is_dir() and not is_run else None
+
+
+def _explain_hang(folder: Path, args: argparse.Namespace) -> int:
+    from testbed.explain.hang import find_hang
+    from testbed.explain.hang_text import hang_document, hang_text
+    from testbed.report.document import to_json
+    from workloads.traces.flight import read_dumps
+
+    console = Console.of(args)
+    found = find_hang(read_dumps(folder))
+    if console.verbosity >= 0:
+        console.stream.write(hang_text(found, prose_columns(console.stream)))
+        console.stream.flush()
+    if args.json:
+        print_document(to_json(hang_document(found)))
+    return 0 if found.calls else 2

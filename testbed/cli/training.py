@@ -28,6 +28,10 @@ examples:
         "--record", metavar="DIR", type=named_path,
         help="also write what the training asked of the network to this folder, as a Chakra trace (docs/traces.md)",
     )  # fmt: skip
+    parser.add_argument(
+        "--flight-recorder", metavar="DIR", type=named_path,
+        help="also write there, at the end, what each rank posted (a training that fails writes it to its run)",
+    )  # fmt: skip
     parser.usage = "%(prog)s [options] SCENARIO -- COMMAND ..."
     parser.description = "COMMAND is what each rank runs; a file that ends in .py runs with the Python of tb."
     parser.set_defaults(rank_command=[])
@@ -67,7 +71,9 @@ def run_train(args: argparse.Namespace) -> int:
 
     if args.record is not None:
         require_protobuf()
-        require_empty(Path(args.record))
+        require_empty(Path(args.record), "--record")
+    if args.flight_recorder is not None:
+        require_empty(Path(args.flight_recorder), "--flight-recorder")
     return _train(args, "train", checked_command(args.rank_command), None)
 
 
@@ -115,6 +121,12 @@ def _place(args: argparse.Namespace) -> Path:
     return default_place() if args.place is None else Path(args.place).absolute()
 
 
+def _folder(args: argparse.Namespace, name: str) -> Path | None:
+    """Of an option that `tb up` does not have."""
+    found = getattr(args, name, None)
+    return None if found is None else Path(found)
+
+
 def _train(args: argparse.Namespace, verb: str, command: list[str], place: Path | None) -> int:
     from testbed.cli.running import _show, require_root
     from testbed.kernel.interruption import interrupt_when_told_to_end
@@ -132,7 +144,8 @@ def _train(args: argparse.Namespace, verb: str, command: list[str], place: Path 
         piece_bytes=args.piece,
         memory_bytes=args.memory - args.memory % _LEAST_MEMORY_BYTES,
         timeout_s=args.timeout / 1e9,
-        record=None if getattr(args, "record", None) is None else Path(args.record),
+        record=_folder(args, "record"),
+        flight=_folder(args, "flight_recorder"),
     )
     console = Console.of(args)
     world = create_training(scenario.world, options, PrintedVoice(console.stream, quiet=console.verbosity < 0))

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from testbed.train.listener import Listener
 from testbed.train.session import Carry
 from workloads.errors import ScenarioError
 from workloads.ranks.wire import Post
@@ -27,11 +28,11 @@ _ROOTED = ("broadcast", "reduce")
 _COLUMNS = ("number", "collective", "dtype", "ranks", "bytes")
 
 
-def require_empty(folder: Path) -> None:
-    """Raises ScenarioError where a trace cannot be written there, or would mix with what is there."""
+def require_empty(folder: Path, option: str = "--record") -> None:
+    """Raises ScenarioError where files cannot be written there, or would mix with what is there."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ScenarioError(
-            "is there already", file="tb train", key="--record", found=str(folder), allowed="a new or an empty folder"
+            "is there already", file="tb train", key=option, found=str(folder), allowed="a new or an empty folder"
         )
 
 
@@ -55,7 +56,7 @@ class _Rank:
     """steps with an answer that no computation waited for yet"""
 
 
-class Recorder:
+class Recorder(Listener):
     """Of `size` ranks; times in ns of any clock."""
 
     def __init__(self, size: int) -> None:
@@ -70,7 +71,7 @@ class Recorder:
             own.answered.clear()
             own.since = now
 
-    def carried(self, carry: Carry) -> None:
+    def carried(self, carry: Carry, now: int) -> None:
         """The network begins to run it."""
         ranks = self._members(carry)
         for rank, post in zip(ranks, carry.posts, strict=True):

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from testbed.history.training_events import RankJoined, RankLeft, RankStepped, TrainingFailed
+from testbed.train.listener import Listener
 from testbed.train.network import Gradient, TrainingNetwork
-from testbed.train.recorder import Recorder
 from testbed.train.session import Agree, Carry, Fail, SumAnswer, TrainingSession
 from testbed.train.tasks import tasks_of, words_of
 from workloads.collectives.moves import MOVES
@@ -77,7 +77,7 @@ class _Connection:
 
 class RankServer:
     """`make_network(first all-reduce's bytes)` is called when the ranks' first all-reduce is there; `tell` is called
-    with events. `recorder`: what hears of each collective; None: nothing does."""
+    with events. `listener` hears of each collective."""
 
     def __init__(
         self,
@@ -86,9 +86,9 @@ class RankServer:
         options: ServerOptions,
         make_network: Callable[[int], TrainingNetwork],
         tell: Callable[[Event], None],
-        recorder: Recorder | None = None,
+        listener: Listener | None = None,
     ) -> None:
-        self._recorder = recorder
+        self._listener = Listener() if listener is None else listener
         self._path, self._size, self._options = path, size, options
         self._make_network, self._tell = make_network, tell
         self.session = self._new_session()
@@ -130,6 +130,7 @@ class RankServer:
         self._over_store_before += self.session.over_store
         self._base += max(self.collectives, default=0)
         self.session = self._new_session()
+        self._listener.renew()
         self.steps, self.collectives = [0] * self._size, [0] * self._size
 
     @property
@@ -232,10 +233,10 @@ class RankServer:
                 if problem:
                     self.session.fail(f"rank {rank} posted {problem}")
                 self.collectives[rank] += 1
-                if self._recorder is not None:
-                    self._recorder.posted(rank, message, now)
+                self._listener.posted(rank, message, now)
                 self.session.post(rank, message, now)
             case Group() if rank is not None:
+                self._listener.asked(rank, message)
                 self.session.make(rank, message, now)
             case Destroy() if rank is not None:
                 self.session.destroy(rank, message)
@@ -339,12 +340,13 @@ class RankServer:
                     self._carry(action)
                 case SumAnswer(numbers, network_ns, ranks, peer):
                     for rank, number in zip(ranks or range(self._size), numbers, strict=True):
-                        if self._recorder is not None:
-                            self._recorder.answered(rank, number, time.monotonic_ns())
+                        self._listener.answered(rank, number, time.monotonic_ns())
                         self._say_to(rank, Done(number, network_ns, peer))
                 case Agree(rank, agreed):
+                    self._listener.agreed(rank, agreed, time.monotonic_ns())
                     self._say_to(rank, agreed)
                 case Fail(reason):
+                    self._listener.failed()
                     self._tell(TrainingFailed(reason))
                     for rank in list(self._ranks):
                         self._say_to(rank, Failed(reason))
@@ -356,8 +358,7 @@ class RankServer:
 
     def _carry(self, carry: Carry) -> None:
         first = carry.posts[0]
-        if self._recorder is not None:
-            self._recorder.carried(carry)
+        self._listener.carried(carry, time.monotonic_ns())
         if self.network is None:
             self.make_network(4 * (first.elements if first.wired is None else first.wired.words))
             assert self.network is not None

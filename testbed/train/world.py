@@ -22,6 +22,8 @@ from testbed.terminal.shellwords import shell_words
 from testbed.terminal.words import amount
 from testbed.train.conversation import Conversation, Voice
 from testbed.train.emulated import EmulatedNetwork
+from testbed.train.flight import FlightLog
+from testbed.train.listener import Listeners
 from testbed.train.network import TrainingNetwork
 from testbed.train.place import SOCKET_NAME, give_to_caller, make_place
 from testbed.train.planning import TrainingSource, carries_all, has_one_size, judged_plan, round_piece, training_plan
@@ -35,6 +37,7 @@ from testbed.worlds.base import SIMULATED_LIBRARIES, RunFacts, World, code_that_
 from testbed.worlds.simulated.world import make_taps
 from workloads.errors import ScenarioError
 from workloads.machine import Event
+from workloads.traces.flight import FLIGHT_DIR
 
 __all__ = ["TrainingOptions", "create_training", "progress_of"]
 
@@ -57,6 +60,8 @@ class TrainingOptions:
     timeout_s: float = 60.0
     record: Path | None = None
     """folder of the Chakra trace that the training leaves; None: none"""
+    flight: Path | None = None
+    """folder of the dumps of flight recorders that the training leaves at its end; None: none, unless it fails"""
 
 
 def create_training(world: str, options: TrainingOptions, voice: Voice) -> World:
@@ -108,7 +113,9 @@ class _Training(ABC):
                 bool(options.command),
             )  # fmt: skip
             recorder = None if options.record is None else Recorder(size)
-            self._server = RankServer(path, size, server_options, self._make_network, self._tell, recorder)
+            flight = FlightLog(size, run_dir / FLIGHT_DIR)
+            listener = flight if recorder is None else Listeners(flight, recorder)
+            self._server = RankServer(path, size, server_options, self._make_network, self._tell, listener)
             if options.place is not None:
                 give_to_caller(folder)
             self._conversation = Conversation(self._server, self._voice, options.command, size)
@@ -122,6 +129,8 @@ class _Training(ABC):
             self._tell(StoreCollectives(dict(sorted(self._server.over_store.items()))))
             if recorder is not None and options.record is not None:
                 recorder.write(options.record)
+            if options.flight is not None:
+                flight.write(options.flight)
         finally:
             remove_site(folder / "site")
             folder.rmdir()

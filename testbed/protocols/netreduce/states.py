@@ -40,6 +40,7 @@ EXPLORED = Explored(
         "FrameWriter": ("_heads",),
         "Attention": ("_heap", "_listed"),
         "NetReduceCollective": ("_completed_at",),
+        "MacTable": ("verdict",),
     },
     instead={("Ring", "cursor"): _cursor},
     pinned={("GoBackN", "_retry_left"): 7, ("GoBackN", "_rnr_left"): 7, ("IrnSender", "_give_up_ns"): None},

@@ -47,7 +47,7 @@ class Written:
             self.recorder.posted(rank, posts[-1], self.now)
         carry = Carry(self.number, tuple(posts), ranks)
         self.number += 1
-        self.recorder.carried(carry)
+        self.recorder.carried(carry, self.now)
         return carry
 
     def answer(self, carry: Carry) -> None:
