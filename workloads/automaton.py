@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 __all__ = ["UNFORESEEN", "Automaton", "Transitions", "step_names", "words"]
@@ -47,7 +48,12 @@ def step_names(automaton: str, pairs: Iterable[tuple[Enum, Enum]]) -> tuple[str,
 
 def number_of(named: Enum) -> int:
     """Number of a member in its enumeration, from 0, as in compiled code."""
-    return list(type(named)).index(named)
+    return _numbers(type(named))[named]
+
+
+@cache
+def _numbers(names: type[Enum]) -> Mapping[Enum, int]:
+    return {named: number for number, named in enumerate(names)}
 
 
 class Automaton(Transitions[_Named, _Cause, tuple[_Named, _Action]], Generic[_Named, _Cause, _Action]):

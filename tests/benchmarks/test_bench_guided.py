@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.bench_guided import KINDS, different, pairs, search, table
+from benchmarks.bench_guided import KINDS, different, late_bugs, pairs, search, table
 from testbed.hunt.runner import Prey
 from testbed.hunt.state import GUIDED, RANDOM
 
@@ -16,9 +16,18 @@ def row(bug: str, random: tuple[int | None, float], guided: tuple[int | None, fl
 
 def test_the_ratio_is_the_geometric_mean_over_bugs() -> None:
     rows = [row("a", (100, 4.0), (10, 1.0)), row("b", (10, 1.0), (10, 1.0)), row("c", (None, 9.0), (50, 9.0))]
-    assert list(table(rows, 2000))[-1] == "| all | 3 | 3 | 2 | 3 | 100 : 10 | 0.63 | 0 |"
+    assert list(table(rows, 2000))[-1] == "| all | 3 | 3 | 2 | 3 | 100 : 10 | 0.63 (0.09 to 4.60) | 0 |"
     later = [row("a", (10, 1.0), (100, 3.0))]
-    assert list(table(later, 2000))[-1] == "| all | 1 | 1 | 1 | 1 | 10 : 100 | 3.00 | 1 |"
+    assert list(table(later, 2000))[-1] == "| all | 1 | 1 | 1 | 1 | 10 : 100 | 3.00 (0.00 to inf) | 1 |"
+
+
+def test_early_and_late_bugs_stand_apart() -> None:
+    kind, late = next((kind, name) for kind, name in sorted(late_bugs()) if kind == "atp")
+    early = next(name for name in KINDS[kind] if (kind, name) not in late_bugs())
+    lines = list(table([row(early, (1, 1.0), (1, 2.0)), row(late, (900, 8.0), (100, 2.0))], 2000))
+    assert [line.split(" | ")[6][:4] for line in lines[-3:]] == ["2.00", "0.25", "0.71"]
+    assert [line.split(" | ")[0] for line in lines[-3:]] == ["| early bugs", "| late bugs", "| all"]
+    assert 50 < len(late_bugs()) < 120
 
 
 def test_a_bug_counts_with_its_median_over_seeds() -> None:
