@@ -40,7 +40,7 @@ def with_pfc(plain: Scenario, draw: Random) -> Scenario | None:
         transport = replace(transport, timeout_code=code)
     found = replace(
         plain, topology=topology, link=replace(plain.link, jitter_ns=0, queue_full="drop"), pfc=pfc,
-        transport=transport, faults=(), time_limit_ns=_LIMIT_NS, trace=False, background=_tenants(draw, topology),
+        transport=transport, faults=(), time_limit_ns=_LIMIT_NS, background=_tenants(draw, topology),
     )  # fmt: skip
     problems = Problems("drawn", {})
     check_pfc(problems, pfc, "simulated", topology, found.switch, ())
