@@ -86,8 +86,10 @@ def _bounded(over: str, *peers: str) -> list[Contest]:
 def _why_bounded(groups: Sequence[PointGroup]) -> str:
     """What keeps the gain small, in figures of the same runs."""
     found = ["IRN resends within a round trip, and a server that streams sums uses both directions at once"]
-    for peer, words in (("ring", "over go-back-N alone"), ("whole flows", "over the same server with whole flows")):
-        contests = _bounded("ring" if peer == "ring" else "server", peer)
+    for contests, words in (
+        (_bounded("ring", "ring"), "over go-back-N alone"),
+        (_bounded("server", "whole flows"), "over the same server with whole flows"),
+    ):
         known = [place.interval[1] for place in gains(contests, "jct_s")(groups) if place.gains]
         found += [f"{words} the best gain is {max(known):.2f}"] if known else []
     return "; ".join(found)
@@ -144,7 +146,8 @@ HEADLINES = (
     Headline(
         "irn", "R. Mittal et al., IRN, SIGCOMM 2018", "6 to 83 % better than RoCE with PFC (S)",
         "54 hosts, k = 6, 40 Gb/s, 2 us, 240 kB per port, threshold 220 kB, 30 to 90 % load (M)",
-        "output queues; flows begin within 400 us", "irn-against-pfc", _irn, Range(_better_by(0.06), _better_by(0.83)),
+        "output queues; flows begin within 400 us", "irn-against-pfc", _irn,
+        Range(_better_by(0.06), _better_by(0.83)),
         variants=("RoCE with PFC", "IRN without PFC", "RoCE with PFC, DCQCN", "IRN without PFC, DCQCN"),
         quick=(("job.load", (0.7,)),),
     ),

@@ -70,6 +70,13 @@ def test_a_class_that_was_idle_has_saved_nothing():
     assert chosen.count(1) == 5
 
 
+def test_a_class_that_was_idle_does_not_keep_the_rest_of_a_turn():
+    order = DeficitRound([1, 1], LONGEST)
+    assert order.choose([800, 0]) == 0
+    assert order.choose([0, 800]) == 1
+    assert [order.choose([800, 800]) for _ in range(4)] == [0, 1, 1, 0]
+
+
 def test_a_small_weight_does_not_wait_for_empty_rounds():
     assert DeficitRound([1, 100], LONGEST).choose([LONGEST, 0]) == 0
 
