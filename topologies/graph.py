@@ -81,13 +81,20 @@ class LinkShape:
     (`workloads.wire.trimming`)"""
     priority: str = "none"
     """order in which a switch serves what waits. "none": as it came. "layers": strictly by layer class
-    (`workloads.wire.dscp`). Each class then has a queue of its own, of `queue_packets`, that marks and drops by itself
-    """
+    (`workloads.wire.dscp`). "weighted": layer classes by `weights`. "fair": each flow gets the same share. Each class
+    or flow then has a queue of its own, of `queue_packets`, that marks and drops by itself"""
     drop_low_above_packets: int | None = None
     """a switch drops a frame of the low class (`workloads.wire.dscp`) that comes while at least that many wait; None:
     it does not ask for classes"""
     red: RedShape | None = None
     """marking by probability in place of the threshold"""
+    weights: tuple[int, ...] | None = None
+    """by layer class, of "weighted": its share of what strict classes leave; 0 for a strict class"""
+
+    @property
+    def serves_classes(self) -> bool:
+        """Whether each layer class has a queue of its own."""
+        return self.priority in ("layers", "weighted")
 
     @property
     def knows_classes(self) -> bool:

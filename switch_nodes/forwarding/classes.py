@@ -26,7 +26,8 @@ class ClassQueue(Generic[_Item]):
     def waiting_in(self, layer_class: int) -> int:
         return len(self._classes[layer_class])
 
-    def put(self, item: _Item, layer_class: int = 0) -> None:
+    def put(self, item: _Item, layer_class: int = 0, size: int = 0) -> None:
+        """`size`: in bytes, which this order does not ask for."""
         self._classes[layer_class].append(item)
         self._count += 1
 

@@ -29,6 +29,7 @@ examples:
   ./tb hunt --schedules 100000 --jobs 2
   ./tb hunt --fabric --schedules 100000 --jobs 2
   ./tb hunt --fabric --schedules 100000 --jobs 2 --set transport.recovery=irn
+  ./tb hunt --pfc --schedules 20000 --jobs 2
   ./tb hunt --program esa --schedules 100000 --jobs 2
   ./tb hunt --guided --program atp --schedules 20000 --jobs 2
   ./tb hunt rack --schedules 200 --seed 7
@@ -40,7 +41,12 @@ examples:
                                                         "faults are "
         "left out); default: racks, jobs, links and faults are drawn",
     )  # fmt: skip
-    parser.add_argument("--fabric", action="store_true", help="draw racks under spines: two-level NetReduce")
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--fabric", action="store_true", help="draw racks under spines: two-level NetReduce")
+    place.add_argument(
+        "--pfc", action="store_true", help="draw racks whose switch pauses its senders (PFC), with slow receivers, "
+                                           "pause storms and other tenants",
+    )  # fmt: skip
     parser.add_argument(
         "--program", metavar="NAME",
         help="the protocol to hunt in, if there is no SCENARIO: netreduce, or another collective (`tb list "
@@ -70,6 +76,8 @@ examples:
 
 
 def run_hunt(args: argparse.Namespace) -> int:
+    from testbed.hunt.draw_fabric import FABRIC, RACK
+    from testbed.hunt.draw_pfc import PFC
     from testbed.hunt.hunt import kind_of_hunt, prepare
     from testbed.hunt.inferred import IN_RINGS, inferred_protocol
     from testbed.hunt.progress import HuntProgress
@@ -80,7 +88,7 @@ def run_hunt(args: argparse.Namespace) -> int:
     console = Console.of(args)
     overrides = args.overrides if args.card is None else _with_card(args)
     program = args.program or (IN_RINGS if args.scenario else inferred_protocol(overrides))
-    kind = kind_of_hunt(program, fabric=args.fabric)
+    kind = kind_of_hunt(program, FABRIC if args.fabric else PFC if args.pfc else RACK)
     search = GUIDED if args.guided else RANDOM
     hunt = prepare(args.scenario, overrides, args.seed, args.schedules, args.out, kind, search)
     progress = HuntProgress(args.schedules, str(hunt.folder))

@@ -13,6 +13,7 @@ from typing import TypeVar
 from testbed.hunt.draw_fabric import FABRIC, RACK, draw_fabric
 from testbed.hunt.draw_faults import draw_faults, is_sensible
 from testbed.hunt.draw_link import draw_shape, other_shape
+from testbed.hunt.draw_pfc import PFC, with_pfc
 from testbed.hunt.plans import with_timers
 from testbed.hunt.protocols import hunted_in, hunted_of
 from testbed.hunt.recipes import FABRIC_RECIPES, RECIPES
@@ -71,7 +72,12 @@ def draw_schedule(
 ) -> Schedule:
     """Schedule `number` of hunt `seed`. With `base`: that scenario with other faults and another seed. Otherwise
     everything is drawn, over a topology of `kind` or for the datagram protocol of that name, and `program` runs on the
-    switches. `recovery`: of all drawn rings, in place of the drawn one."""
+    switches. Of kind `pfc`, it is schedule `number` of racks with PFC around it, if its links allow that. `recovery`:
+    of all drawn rings, in place of the drawn one."""
+    if kind == PFC:
+        plain = draw_schedule(seed, number, None, program, RACK, recovery)
+        paused = with_pfc(plain.scenario, Random(f"lossless hunt {seed} {number}"))
+        return plain if paused is None else Schedule(number, paused)
     draw = Random(f"hunt {seed} {number}" if kind == RACK else f"{kind} hunt {seed} {number}")
     traced = number % TRACE_EVERY == 0
     return Schedule(number, _drawn(draw, f"hunt-{seed}-{number}", traced, base, program, kind, recovery))

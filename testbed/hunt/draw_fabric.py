@@ -16,7 +16,7 @@ RACK, FABRIC = "rack", "fabric"
 """what is drawn: one switch, or leaves and spines"""
 _MOST_HOSTS = 8
 _SPRAYED = 0.4
-_LATER_KEYS = ", queue_full='drop', priority='none', drop_low_above_packets=None, red=None"
+_LATER_KEYS = ", queue_full='drop', priority='none', drop_low_above_packets=None, red=None, weights=None"
 
 
 def draw_fabric(draw: Random, shape: LinkShape) -> Topology:

@@ -13,6 +13,7 @@ from switch_nodes.kinds import sums
 from switch_nodes.own_program import ended_process
 from switch_nodes.registry import check_program_file
 from testbed.hunt.draw_fabric import FABRIC, RACK
+from testbed.hunt.draw_pfc import PFC
 from testbed.hunt.guided import run_guided
 from testbed.hunt.guided_summary import guided_document
 from testbed.hunt.inferred import IN_RINGS, is_card
@@ -138,6 +139,10 @@ def prepare(
     """Prepare a hunt. `kind`: as `kind_of_hunt` returns it; `search`: random or guided. Raises ScenarioError for what
     cannot be hunted in."""
     recovery = ""
+    if kind == PFC and search == GUIDED:
+        raise ScenarioError(
+            "PFC is drawn around random schedules", file="--pfc", found="--guided", allowed="--pfc, or --guided"
+        )
     if scenario is None:
         drawn, kind = _without_collective(overrides, kind)
         drawn, recovery = _without_recovery(drawn, kind)
@@ -151,8 +156,9 @@ def prepare(
             "a scenario has its program already", file="--program", found=scenario, allowed="--program, or a SCENARIO"
         )
     elif kind != RACK:
+        option = f"--{kind}"
         raise ScenarioError(
-            "a scenario has its topology already", file="--fabric", found=scenario, allowed="--fabric, or a SCENARIO"
+            "a scenario has its topology already", file=option, found=scenario, allowed=f"{option}, or a SCENARIO"
         )
     else:
         base = load_scenario(scenario, overrides, world="simulated")
@@ -187,19 +193,20 @@ def _own_name(program: str) -> str:
     return f"{Path(path).stem}-{name}-{place}"
 
 
-def kind_of_hunt(program: str, *, fabric: bool) -> str:
-    """`program`: what is hunted in where no scenario says it. Raises ScenarioError."""
+def kind_of_hunt(program: str, place: str = RACK) -> str:
+    """`program`: what is hunted in where no scenario says it. `place`: rack, fabric or pfc. Raises ScenarioError."""
     in_rings = names_where(_is_hunted_in_rings)
     if program in in_rings:
-        return FABRIC if fabric else RACK
+        return place
     if program not in PROTOCOLS:
         raise ScenarioError(
             "nothing is drawn for that program", file="--program", found=repr(program),
             allowed=", ".join((IN_RINGS, *PROTOCOLS)),
         )  # fmt: skip
-    if fabric:
+    if place != RACK:
         raise ScenarioError(
-            "draws fabrics for NetReduce", file="--fabric", found=f"--program {program}",
+            f"draws {'fabrics' if place == FABRIC else 'PFC'} for NetReduce", file=f"--{place}",
+            found=f"--program {program}",
             allowed=f"without --program, or --program {IN_RINGS}",
         )  # fmt: skip
     return program
@@ -236,7 +243,7 @@ def _without_recovery(overrides: list[str], kind: str) -> tuple[list[str], str]:
             rest.append(override)
             continue
         recovery = value.strip()
-        if kind not in (RACK, FABRIC) or recovery not in RECOVERIES:
+        if kind not in (RACK, FABRIC, PFC) or recovery not in RECOVERIES:
             raise ScenarioError(
                 "no schedule is drawn for that recovery", file="--set", key=_RECOVERY_KEY, found=repr(recovery),
                 allowed=f"{', '.join(RECOVERIES)}, where rings of NetReduce are drawn",

@@ -20,6 +20,7 @@ from testbed.hunt.aggregator_rules import AggregatorWatch, ServerWatch
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.endpoint_rules import EndpointWatch
 from testbed.hunt.expected import excused, may_fail
+from testbed.hunt.pause_rules import broken_pause_rules
 from testbed.hunt.plans import plan_of
 from testbed.hunt.protocols import hunted_in
 from testbed.hunt.schedule import Schedule
@@ -106,6 +107,8 @@ def _run_and_judge(scenario: Scenario, machines: Machines) -> tuple[CheckFailure
     if bad:
         return CheckFailure(bad[0].name, bad[0].detail), history
     broken += (CheckFailure(*found) for found in broken_slot_rules(context))
+    end = max((record.t for record in history), default=0)
+    broken += (CheckFailure(*found) for found in broken_pause_rules(scenario, tuple(taps.values()), end))
     return (broken[0] if broken else None), history
 
 

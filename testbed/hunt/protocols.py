@@ -8,6 +8,7 @@ from functools import cache
 
 from testbed.hunt.contract import Hunted, whole_protocol
 from testbed.hunt.draw_fabric import FABRIC, RACK
+from testbed.hunt.draw_pfc import PFC
 from testbed.hunt.own import own_hunt
 from testbed.scenario.model import Scenario
 from testbed.scenario.named import protocol_names
@@ -67,7 +68,7 @@ def hunted_in(scenario: Scenario) -> Hunted | None:
 
 def hunted_of(kind: str) -> Hunted | None:
     """By the kind of a hunt; None: it is one of topology."""
-    if kind in (RACK, FABRIC):
+    if kind in (RACK, FABRIC, PFC):
         return None
     if is_own_code(kind):
         require_definition(kind)

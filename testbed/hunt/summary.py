@@ -7,6 +7,7 @@ from typing import Any
 
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw_fabric import FABRIC, RACK
+from testbed.hunt.draw_pfc import PFC
 from testbed.hunt.guided_summary import guided_lines
 from testbed.hunt.transitions import steps_of_kind
 from testbed.report.witnesses import slower_code
@@ -18,7 +19,7 @@ from workloads.native.account import NATIVE
 __all__ = ["hunt_document", "steps_document", "summary_text"]
 
 _SCHEMA = 1
-_PLACES = {RACK: "a rack", FABRIC: "a fabric"}
+_PLACES = {RACK: "a rack", FABRIC: "a fabric", PFC: "a lossless rack"}
 
 
 def hunt_document(

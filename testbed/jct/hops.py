@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 
 from switch_nodes.forwarding.classes import ClassQueue
+from switch_nodes.forwarding.weighted import WeightedQueue
 from testbed.faults.model import RateChange
 from testbed.jct.model import JctPart, Span
 from testbed.jct.paused import LinkPauses, during
 from testbed.jct.records import Frame, Seen
+from testbed.scenario.lossless import largest_frame
 from testbed.scenario.model import Scenario
 from topologies import DIRECTIONS, Direction, Link, LinkShape
 
@@ -180,7 +182,7 @@ def _to_host(source: str, target: str, link: Link, wire: _Wire, outs: Sequence[F
     way = HopLink(source, target, link.shape)
     delay, free, hops = link.shape.delay_ns, 0, list[Hop]()
     kept = [frame for frame in outs if not frame.is_lost]
-    if link.shape.priority != "none":
+    if link.shape.serves_classes:
         return _by_class(source, target, link, wire, kept)
     for frame in kept:
         begins = max(free, frame.time + delay)
@@ -210,12 +212,15 @@ def _to_host_with_pfc(
 def _by_class(source: str, target: str, link: Link, wire: _Wire, kept: Sequence[Frame]) -> list[Hop]:
     way = HopLink(source, target, link.shape)
     delay, free, hops = link.shape.delay_ns, 0, list[Hop]()
-    queue, place = ClassQueue[Frame](), 0
+    shape, place = link.shape, 0
+    queue: ClassQueue[Frame] | WeightedQueue[Frame] = ClassQueue()
+    if shape.weights is not None:
+        queue = WeightedQueue(shape.weights, largest_frame(shape))
     while place < len(kept) or queue:
         if not queue:
             free = max(free, kept[place].time + delay)
         while place < len(kept) and kept[place].time + delay <= free:
-            queue.put(kept[place], kept[place].layer_class)
+            queue.put(kept[place], kept[place].layer_class, kept[place].size)
             place += 1
         frame, begins = queue.take(), free
         free += wire.duration(frame.size, begins)

@@ -25,7 +25,7 @@ from testbed.scenario.checks import (
     check_switch_memory,
 )
 from testbed.scenario.checks_card import check_card
-from testbed.scenario.checks_classes import check_classes
+from testbed.scenario.checks_classes import check_classes, check_queues
 from testbed.scenario.checks_datagrams import check_no_devices
 from testbed.scenario.checks_irn import check_irn
 from testbed.scenario.checks_jobs import check_arrivals, check_layers, check_real_nodes, check_stages
@@ -146,7 +146,8 @@ class _Between:
         if of.shapes is not None:
             self._run(check_mtu, of.shapes.topology, of.shapes.link, of.job, of.transport)
             self._run(check_trim, of.shapes.topology, of.shapes.link, of.job, of.switch, of.nics)
-            check_classes(self.problems, of.shapes.topology, of.shapes.link)
+            self._run(check_classes, of.shapes.topology, of.shapes.link)
+            self._run(check_queues, of.world, of.shapes.topology, of.shapes.link)
             check_payloads(self.at / "background", of.background, of.shapes.topology)
         self._run(check_path_mtu, of.job, of.transport)
         if of.job is not None:

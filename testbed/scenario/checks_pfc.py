@@ -50,6 +50,10 @@ def check_pfc(
             problem, found = "buffers of PFC drop no class early", str(link.shape.drop_low_above_packets)
             problems.add((*here, "drop_low_above"), problem, found=found, allowed="none")
             break
+        if link.shape.priority == "fair":
+            problem = "buffers of PFC have queues for classes, not for flows"
+            problems.add((*here, "priority"), problem, found="'fair'", allowed="none, layers, weighted")
+            break
         if link.shape.trims:
             problem = "a lossless buffer has no full queue that could trim"
             problems.add((*here, "queue_full"), problem, found="'trim'", allowed="drop")

@@ -17,6 +17,7 @@ from testbed.scenario.fault_loader import FaultsType
 from testbed.scenario.job import Compute, Job
 from testbed.scenario.job_loader import JobsType, JobType
 from testbed.scenario.known import protocol_of
+from testbed.scenario.link import only_virtual
 from testbed.scenario.nics import NicsType
 from testbed.scenario.pfc import Pfc
 from testbed.scenario.recoveries import RecoveriesType
@@ -169,6 +170,6 @@ class Scenario(Section):
         if controller or any(flow.kind == "tcp" for flow in self.background):
             return ("emulated",)
         virtual = self.clocks != TRUE_CLOCKS or self.pfc is not None or len(self.topology.hosts) > MAX_PORTS
-        virtual = virtual or any(link.shape.red is not None for link in self.topology.links)
+        virtual = virtual or any(only_virtual(link.shape) for link in self.topology.links)
         virtual = virtual or any("emulated" not in protocol_of(part.job.collective).worlds() for part in self.parts)
         return ("simulated",) if virtual else ("emulated", "simulated")

@@ -13,10 +13,12 @@ from typing import Any
 from switch_nodes.lossless import pauses
 from switch_nodes.lossless.asking import Asking
 from switch_nodes.lossless.buffer import SharedBuffer
+from testbed.hunt.draw import draw_schedule
+from testbed.hunt.draw_pfc import PFC
+from testbed.hunt.judge import run_and_judge
 from testbed.worlds.simulated.lossless import switch
 from testbed.worlds.simulated.lossless.switch import LosslessSwitch
 from testbed.worlds.simulated.lossless.wire import LosslessWire
-from tests.support.pfc_drawn import draw_lossless, judge_lossless
 from workloads.wire.pfc import encode_pfc, pause_ns
 
 __all__ = ["PLANTED_PFC", "hunt_pfc"]
@@ -153,8 +155,8 @@ PLANTED_PFC: dict[str, Callable[[], None]] = {
 def hunt_pfc(seed: int, schedules: int, first: int = 0) -> tuple[int, str, str] | None:
     """(schedule, check, detail) of the first failure."""
     for number in range(first, first + schedules):
-        scenario = draw_lossless(seed, number)
-        failure = None if scenario is None else judge_lossless(scenario)
+        scenario = draw_schedule(seed, number, kind=PFC).scenario
+        failure = None if scenario.pfc is None else run_and_judge(scenario)[0]
         if failure is not None:
             return number, failure.check, failure.detail
     return None

@@ -35,6 +35,8 @@ __all__ = [
 
 TOLERANCE = 0.05
 """share by which a measured figure may differ from a published one"""
+_SHOWN = 6
+"""most places that a verdict lists"""
 _LEAST_RUNS = 3
 """runs of a place with an interval"""
 
@@ -90,9 +92,10 @@ def _direction(places: Sequence[GainPoint]) -> tuple[Bearing, str]:
     won = sum(place.interval[0] > 1 for place in places)
     if won == len(places):
         return Bearing.DIRECTION, f"better at {won} of {won} points"
-    worse = ", ".join(place.name for place in places if not place.interval[0] > 1)
     if won:
-        return Bearing.PART, f"better at {won} of {len(places)} points; not at {worse}"
+        worse = [place.name for place in places if not place.interval[0] > 1]
+        more = f" and {len(worse) - _SHOWN} more" if len(worse) > _SHOWN else ""
+        return Bearing.PART, f"better at {won} of {len(places)} points; not at {', '.join(worse[:_SHOWN])}{more}"
     return Bearing.NOT, f"better at 0 of {len(places)} points"
 
 

@@ -37,7 +37,7 @@ def make_marking(
                 shape.queue_packets,
                 shape.reserve_packets,
                 low_until=shape.drop_low_above_packets,
-                serves_classes=shape.priority != "none",
+                serves_classes=shape.serves_classes,
                 knows_classes=shape.knows_classes,
             )
 

@@ -387,7 +387,7 @@ def _room(node: Node, link: Link) -> int:
 
 
 def _serves_classes(node: Node, link: Link) -> bool:
-    return node.role is Role.SWITCH and link.shape.priority != "none"
+    return node.role is Role.SWITCH and link.shape.serves_classes
 
 
 def _flags(node: Node) -> int:

@@ -54,9 +54,10 @@ def refuse_for_lab(scenario: Scenario, card: Card | None = None, dilation: int =
     if scenario.link.trims or any(link.shape.trims for link in scenario.topology.links):
         raise refuse("cables and cards of a lab do not trim packets", "topology.link.queue_full", "trim", "drop")
     shapes = scenario.link, *(link.shape for link in scenario.topology.links)
-    if any(shape.priority != "none" for shape in shapes):
+    asked = next((shape.priority for shape in shapes if shape.priority != "none"), None)
+    if asked is not None:
         problem = "cables and cards of a lab do not serve classes"
-        raise refuse(problem, "topology.link.priority", "layers", "none")
+        raise refuse(problem, "topology.link.priority", asked, "none")
     if any(shape.drop_low_above_packets is not None for shape in shapes):
         problem = "cables and cards of a lab do not know classes"
         raise refuse(problem, "topology.link.drop_low_above", None, "none")

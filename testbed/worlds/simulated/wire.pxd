@@ -17,7 +17,7 @@ cdef class Wire(Actor):
     cdef public long long _asked
     cdef Station _to, _source
     cdef Py_ssize_t _to_port
-    cdef public object _line, _queue
+    cdef public object _line, _queue, _fair
     cdef public long long _remainder
     cdef public long long frames, bytes, drops, early, marks, trimmed, first_at, last_at
 

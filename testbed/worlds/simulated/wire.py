@@ -1,5 +1,5 @@
 """One direction of a link: frames leave one after the other at the link's rate, and wait in a drop-tail queue, or
-in one for each layer class."""
+in one for each layer class or each flow."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from switch_nodes.forwarding.classes import ClassQueue
+from switch_nodes.forwarding.fair import FairQueue
+from switch_nodes.forwarding.weighted import WeightedQueue
 from testbed.worlds.simulated.agenda import Actor, Agenda
 from topologies import LinkShape
 from workloads.machine import Buffer
@@ -46,7 +48,7 @@ class Wire(Actor):
         self._red, self._asked = shape.red, 0
         low_until = shape.drop_low_above_packets
         self._low_until = self._room if low_until is None else low_until
-        self._serves_classes = shape.priority != "none"
+        self._serves_classes = shape.serves_classes
         self._longest = shape.mtu + _ETHERNET_BYTES
         self.tells_drops = shape.knows_classes
         """whether a switch reports each frame that this wire does not take"""
@@ -61,7 +63,10 @@ class Wire(Actor):
         self._source: Station | None = None
         self._line: deque[bytes] = deque()
         """the queue, where it has no classes"""
-        self._queue = ClassQueue[bytes]()
+        self._queue: ClassQueue[bytes] | WeightedQueue[bytes] = ClassQueue()
+        if shape.weights is not None:
+            self._queue = WeightedQueue(shape.weights, self._longest)
+        self._fair = FairQueue(self._longest) if shape.priority == "fair" else None
         self._busy = False
         self._remainder = 0
         self.frames = self.bytes = self.drops = self.early = self.marks = self.trimmed = 0
@@ -73,6 +78,8 @@ class Wire(Actor):
     @property
     def waiting(self) -> int:
         """Frames in all queues; the one on the wire is not among them."""
+        if self._fair is not None:
+            return len(self._fair)
         return len(self._queue) if self._serves_classes else len(self._line)
 
     def leads_to(self, station: Station, port: int) -> None:
@@ -85,6 +92,8 @@ class Wire(Actor):
 
     def waiting_with(self, frame: Buffer) -> int:
         """Frames in the queue that `frame` is for."""
+        if self._fair is not None:
+            return self._fair.waiting_with(frame)
         return self._waiting_in(layer_class_of(read_dscp(frame)) if self._serves_classes else 0)
 
     def send(self, frame: bytes) -> str:
@@ -105,7 +114,7 @@ class Wire(Actor):
         is_cut = False
         dscp = read_dscp(frame) if self.tells_drops else NO_DSCP
         layer_class = layer_class_of(dscp) if self._serves_classes else 0
-        waiting = self._waiting_in(layer_class)
+        waiting = self._waiting_in(layer_class) if self._fair is None else self._fair.waiting_with(frame)
         if waiting >= self._limit:
             found = for_reserve(frame) if waiting < self._room else None
             if found is None:
@@ -122,7 +131,9 @@ class Wire(Actor):
         if is_cut:
             self.cut = bytes(frame)
         if self._serves_classes:
-            self._queue.put(frame, layer_class)
+            self._queue.put(frame, layer_class, len(frame))
+        elif self._fair is not None:
+            self._fair.put(frame)
         else:
             self._line.append(frame)
         return ""
@@ -167,6 +178,8 @@ class Wire(Actor):
             following = self._line.popleft()
         elif self._serves_classes and self._queue:
             following = self._queue.take()
+        elif self._fair is not None and self._fair:
+            following = self._fair.take()
         else:
             following = self._next()
         if following is None:

@@ -185,6 +185,10 @@ def test_ctrl_c_ends_with_130_and_keeps_the_state(tmp_path):
                                "SCENARIO")),
         (["--fabric", "--program", "switchml"], ("--fabric: draws fabrics for NetReduce; found --program switchml; "
                                                 "allowed: without --program, or --program netreduce")),
+        (["--pfc", "--program", "atp"], "--pfc: draws PFC for NetReduce; found --program atp; allowed: without"),
+        (["rack", "--pfc"], "--pfc: a scenario has its topology already; found rack; allowed: --pfc, or a SCENARIO"),
+        (["--pfc", "--guided"], "--pfc: PFC is drawn around random schedules; found --guided; allowed: --pfc, or"),
+        (["--pfc", "--fabric"], "argument --fabric: not allowed with argument --pfc"),
         (["--program", "forward"], ("--program: nothing is drawn for that program; found 'forward'; allowed: "
                                     "netreduce, atp, binomial_tree, ")),
         (["switchml", "--program", "switchml"], ("--program: a scenario has its program already; found switchml; "
@@ -279,6 +283,14 @@ def test_over_fabrics_the_steps_of_leaves_are_told_too(tmp_path, capsys):
     assert "cannot happen in a fabric" in captured.err
     assert hunt("--schedules", 16, "--out", out) == 64
     assert "another hunt: its kind differs; found 'fabric' there, 'rack' now" in capsys.readouterr().err
+
+
+def test_pfc_is_drawn_around_racks(tmp_path, capsys):
+    assert hunt("--pfc", "--schedules", 8, "--out", tmp_path / "h", "--json") == 0
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert (document["hunt"], document["verdict"]) == ("Hunt in netreduce pfc", "pass")
+    assert "a lossless rack" in captured.err
 
 
 def test_a_hunt_of_racks_from_before_there_were_fabrics_goes_on(tmp_path):

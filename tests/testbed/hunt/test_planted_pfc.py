@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pfc_drawn import draw_lossless, judge_lossless
+from testbed.hunt.draw import draw_schedule
+from testbed.hunt.draw_pfc import PFC
+from testbed.hunt.judge import run_and_judge
 from tests.support.pfc_planted import PLANTED_PFC, hunt_pfc
 
 _ROOT = Path(__file__).resolve().parents[3]
@@ -32,9 +34,9 @@ def test_ours_passes_what_finds_the_bugs() -> None:
 
 
 def test_a_schedule_that_left_a_charge_behind_passes() -> None:
-    scenario = draw_lossless(1, 55)
-    assert scenario is not None
-    assert judge_lossless(scenario) is None
+    scenario = draw_schedule(1, 55, kind=PFC).scenario
+    assert scenario.pfc is not None
+    assert run_and_judge(scenario)[0] is None
 
 
 def test_a_lost_xon_is_found() -> None:

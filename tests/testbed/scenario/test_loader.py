@@ -74,7 +74,7 @@ def test_every_key_arrives_where_it_belongs():
     assert scenario.trace
     assert (scenario.capture, scenario.expect, scenario.description) == (False, "fail", "every key once")
     assert dataclasses.astuple(scenario.link) == (
-        200_000_000, 1_000_000, 100_000, 9000, 500, 65, "drop", "layers", 30, None
+        200_000_000, 1_000_000, 100_000, 9000, 500, 65, "drop", "layers", 30, None, None
     )  # fmt: skip
     assert scenario.topology.link("h2-s1").shape == dataclasses.replace(scenario.link, rate_bps=50_000_000)
     assert scenario.topology.link("h1-s1").shape == scenario.link

@@ -12,6 +12,7 @@ cdef class ClassRows:
     cdef long long _came
     cdef public tuple classes
     cdef tuple _rows
+    cdef object _order
 
     cpdef long long layer_class(self, bytes frame)
     cpdef long long waiting_in(self, long long layer_class)

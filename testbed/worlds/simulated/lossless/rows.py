@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from switch_nodes.forwarding.weighted import DeficitRound
 from switch_nodes.lossless.pauses import PauseState
 from testbed.worlds.simulated.lossless.charge import Charge
 from workloads.wire.dscp import LAYER_CLASSES, layer_class_of, read_dscp
@@ -29,10 +30,11 @@ _AT_TYPE, _AT_TOS = 12, 15
 
 
 class ClassRows:
-    """`by_priority`: the best layer class is served first; else frames leave as they came."""
+    """`by_priority`: the best layer class is served first. `order`: layer classes share the link by weight. Else frames
+    leave as they came."""
 
-    def __init__(self, *, by_priority: bool) -> None:
-        self._by_priority, self._came = by_priority, 0
+    def __init__(self, *, by_priority: bool, order: DeficitRound | None = None) -> None:
+        self._by_priority, self._order, self._came = by_priority, order, 0
         self.classes: tuple[int, ...] = (0,) * LAYER_CLASSES
         """PFC class by layer class"""
         self._rows: tuple[deque[QueuedFrame], ...] = tuple(deque() for _ in range(LAYER_CLASSES))
@@ -57,6 +59,9 @@ class ClassRows:
     def take(self, pauses: PauseState, now: int) -> tuple[int, QueuedFrame] | None:
         """(layer class, the next of the frames that may begin)"""
         best = -1
+        if self._order is not None:
+            best = self._order.choose(self._heads(pauses, now))
+            return None if best < 0 else (best, self._rows[best].popleft())
         for layer_class, row in enumerate(self._rows):
             if row and pauses.may_begin(self.classes[layer_class], now):
                 if best < 0 or row[0].number < self._rows[best][0].number:
@@ -64,6 +69,13 @@ class ClassRows:
                 if self._by_priority:
                     break
         return None if best < 0 else (best, self._rows[best].popleft())
+
+    def _heads(self, pauses: PauseState, now: int) -> list[int]:
+        """Bytes of the first frame of each layer class; 0: none may begin."""
+        return [
+            len(row[0].frame) if row and pauses.may_begin(self.classes[layer_class], now) else 0
+            for layer_class, row in enumerate(self._rows)
+        ]
 
     def held(self, pauses: PauseState, now: int) -> list[int]:
         """PFC classes, once for each layer class with frames that a pause keeps from beginning."""

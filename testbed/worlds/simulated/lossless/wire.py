@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from switch_nodes.forwarding.weighted import DeficitRound
 from switch_nodes.lossless.pauses import Interval, PauseState
 from switch_nodes.lossless.watchdog import Watchdog
 from testbed.worlds.simulated.agenda import Agenda
@@ -53,7 +54,8 @@ class LosslessWire(Wire):
         self.flows: dict[tuple[bytes, bytes], int] = {}
         """ns that frames stood still here because of pauses, by (source, destination) of IPv4"""
         self._lossless: frozenset[int] = frozenset()
-        self._rows = ClassRows(by_priority=self._serves_classes)
+        order = None if shape.weights is None else DeficitRound(shape.weights, self._longest)
+        self._rows = ClassRows(by_priority=shape.priority == "layers", order=order)
         self._control: deque[bytes] = deque()
         self._charge: Charge | None = None
         self._puller: Station | None = None

@@ -31,6 +31,8 @@ _KNOWN_OF_LINKS = frozenset(
         "drop_low_above_packets",
     }
 )  # fmt: skip
+_KNOWN_ORDERS = ("none", "layers")
+"""values of `LinkShape.priority`"""
 _KNOWN_OF_NODES = frozenset({"name", "role", "mac", "ip", "part"})
 _KNOWN_OF_SCENARIOS = frozenset(
     {
@@ -84,6 +86,7 @@ def _is_known(plan: Plan) -> bool:
         and all(isinstance(fault, PacketFault) or type(fault) in _KNOWN_FAULTS for fault in scenario.faults)
         and all(_has_only(node, _KNOWN_OF_NODES) for node in scenario.topology.nodes)
         and all(_has_only(link.shape, _KNOWN_OF_LINKS) for link in scenario.topology.links)
+        and all(link.shape.priority in _KNOWN_ORDERS for link in scenario.topology.links)
     )
 
 

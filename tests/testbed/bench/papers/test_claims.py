@@ -68,3 +68,10 @@ def test_what_contradicts_is_named() -> None:
     assert judged(UpTo(2.0), [place(1.2, 1.3, 1.4, name="a"), place(0.9, 1, 1, name="b")])[1] == (
         "better at 1 of 2 points; not at b; the best gain is 1.30, at a, not 2.00"
     )
+
+
+def test_a_verdict_lists_few_of_many_places() -> None:
+    places = [GainPoint(f"p{number}", (0.5,), exact=True) for number in range(9)]
+    standing, why = judged(UpTo(2.0), [GainPoint("good", (1.5,), exact=True), *places])
+    assert standing is Bearing.PART
+    assert why.startswith("better at 1 of 10 points; not at p0, p1, p2, p3, p4, p5 and 3 more; the best gain is 1.50")

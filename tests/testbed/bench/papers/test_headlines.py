@@ -64,6 +64,21 @@ def _headline(key: str) -> Headline:
     return next(headline for headline in headlines() if headline.key == key)
 
 
+def test_dlcp_meets_the_best_peer_and_says_what_other_peers_would_give() -> None:
+    headline = _headline("dlcp")
+    sweep = load_sweep(headline.sweep)
+    assert isinstance(sweep, ScenarioSweep)
+    times = {"whole flows": 3.0, "server": 1.0, "ring": 4.0, "ring, IRN": 1.5}
+    groups = [group(each.label, [times.get(each.label, 2.0)] * 3) for each in sweep.variants]
+    found = headline.measure(groups)
+    assert {place.name.split(" ")[0]: place.interval[1] for place in found} == {"server": 0.5, "ring": 0.75}
+    assert len(found) == 6
+    remark = headline.remark(groups)
+    assert "over go-back-N alone the best gain is 2.00" in remark
+    assert "with whole flows the best gain is 1.50" in remark
+    assert "best gain" not in headline.remark([])
+
+
 def test_a_row_end_to_end(tmp_path, monkeypatch) -> None:
     """Real runs of three codes, their files, and the table in 80 columns."""
     monkeypatch.setattr("testbed.bench.papers.bench._FOLDER", tmp_path)

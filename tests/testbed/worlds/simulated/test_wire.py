@@ -277,3 +277,32 @@ def test_red_follows_from_the_seed():
     red = RedShape(0, 11, 0.5)
     assert shares_of_marks(red, rounds=200) == shares_of_marks(red, rounds=200)
     assert shares_of_marks(red, rounds=200) != shares_of_marks(red, seed=2, rounds=200)
+
+
+def test_weighted_classes_share_a_link_by_bytes_below_strict_ones():
+    """Class 0 is strict. Classes 1 and 2 always wait, and share 2 to 1, with frames of two sizes."""
+    agenda, wire, arrived = classes(priority="weighted", weights=(0, 50, 25, 25), mtu=600)
+    wire.send(of_class(0, 0))
+    for number in range(90):
+        assert wire.send(of_class(number, 10)) == ""
+        assert wire.send(request(number, tos=13 << 2 | 2, payload=bytes(400))) == ""
+    wire.send(of_class(1, 8))
+    drain(agenda)
+    assert dscps(arrived)[:2] == [0, 8]
+    sent = {10: 0, 13: 0}
+    for frame in arrived[2:]:
+        sent[frame[15] >> 2] += len(frame)
+        if sent[10] < 90 * len(of_class(0, 10)):
+            assert abs(sent[10] - 2 * sum(sent.values()) / 3) <= 614
+
+
+def test_fair_queues_are_of_flows_with_limits_of_their_own():
+    agenda, wire, arrived = classes(priority="fair", queue_packets=3, ecn_threshold_packets=2, mtu=len(request(0)) - 14)
+    flows = [[request(number, connection=flow) for number in range(5)] for flow in range(2)]
+    fates = [wire.send(frame) for own in flows for frame in own]
+    assert fates == [""] * 4 + ["queue"] + [""] * 3 + ["queue"] * 2
+    assert (wire.waiting, wire.waiting_with(flows[0][0]), wire.drops) == (6, 3, 3)
+    drain(agenda)
+    order = [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (0, 3), (1, 2)]
+    assert [frame[26:34] for frame in arrived] == [flows[flow][0][26:34] for flow, _ in order]
+    assert [ecn_bits(frame) for frame in arrived] == [2, 2, 2, 2, 2, 3, 3]

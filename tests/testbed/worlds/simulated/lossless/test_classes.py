@@ -54,6 +54,23 @@ def test_layers_are_served_by_priority_in_lossless_queues():
     assert len(network.came("h3")) == 10
 
 
+def test_weighted_classes_share_a_lossless_port_and_a_paused_one_leaves_its_share():
+    """Two senders fill the link to h3: layer class 0 (PFC class 3) has weight 3, layer class 1 (PFC class 4) has 1."""
+    shape = "mtu: 1486, priority: weighted, weights: [3, 1, 1, 1]"
+    text = TWO_CLASSES.replace("mtu: 1486", shape).replace("until: 500us", "from: 1ms, until: 1500us")
+    network = Network(text.replace("threshold: 2500B", "threshold: 20kB"))
+    network.send("h1", "h3", 300, 1000, layer_class=0)
+    network.send("h2", "h3", 300, 1001, layer_class=1)
+    network.run(9_000_000)
+    ours, others = network.came("h3", 1000), network.came("h3", 1001)
+    assert (len(ours), len(others)) == (300, 300)
+    first, second = (len([time for time in came if 100_000 < time <= 900_000]) for came in (ours, others))
+    assert abs(first - 3 * second) <= 4
+    # During the pause of class 3, class 4 has the whole link: 8 us for each frame.
+    assert len([time for time in ours if 1_030_000 < time < 1_500_000]) == 0
+    assert len([time for time in others if 1_030_000 < time < 1_490_000]) >= 55
+
+
 def test_a_lossy_class_drops_and_pauses_nobody():
     text = TWO_CLASSES.replace("lossless: [3, 4]", "lossless: [4]").replace(", class: 3", ", class: 4")
     network = Network(text)

@@ -1,19 +1,12 @@
-"""Schedules of the hunter with PFC drawn around them, and a rule for the PFC frames that switches send."""
+"""PFC around drawn schedules: all models, small buffers, slow receivers, storms, and tenants that fill the buffers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
-from unittest.mock import patch
 
-from testbed.captures.capture import MemoryTap
 from testbed.faults.model import PauseStorm, Window
-from testbed.hunt import judge
-from testbed.hunt.draw import draw_schedule
 from testbed.hunt.draw_faults import is_sensible
-from testbed.hunt.judge import CheckFailure, run_and_judge
-from testbed.plan import Plan
 from testbed.reading.problems import Problems
 from testbed.scenario.background import BackgroundFlow
 from testbed.scenario.checks_pfc import check_pfc
@@ -21,10 +14,12 @@ from testbed.scenario.lossless import largest_frame, limits_of, response_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.pfc import Pfc
 from topologies import Topology
-from workloads.wire.pfc import MAX_QUANTA, decode_pfc, pause_ns
+from workloads.wire.pfc import MAX_QUANTA
 
-__all__ = ["draw_lossless", "judge_lossless", "unasked"]
+__all__ = ["PFC", "with_pfc"]
 
+PFC = "pfc"
+"""kind of hunt: racks whose switch pauses its senders"""
 _LATER = 6
 """steps of the RTO (each doubles it): slow receivers and pauses hold packets up"""
 _MOST_TIMEOUT = 20
@@ -34,11 +29,9 @@ _FRAMES = 40
 _MODELS = ("static", "static", "dynamic", "hpcc", "conweave")
 
 
-def draw_lossless(seed: int, number: int) -> Scenario | None:
-    """Schedule `number` with switches that pause: all models, small buffers, slow receivers, storms. None: what was
-    drawn cannot have PFC."""
-    plain = draw_schedule(seed, number).scenario
-    draw = Random(f"lossless hunt {seed} {number}")
+def with_pfc(plain: Scenario, draw: Random) -> Scenario | None:
+    """A drawn scenario with switches that pause. Faults that PFC cannot follow are left out. None: its links and drawn
+    buffers do not fit."""
     topology = _without_jitter(plain.topology)
     pfc = _draw_pfc(draw, topology)
     transport = plain.transport
@@ -47,7 +40,7 @@ def draw_lossless(seed: int, number: int) -> Scenario | None:
         transport = replace(transport, timeout_code=code)
     found = replace(
         plain, topology=topology, link=replace(plain.link, jitter_ns=0, queue_full="drop"), pfc=pfc,
-        transport=transport, faults=(), time_limit_ns=_LIMIT_NS, trace=False, background=_tenants(draw, topology),
+        transport=transport, faults=(), time_limit_ns=_LIMIT_NS, background=_tenants(draw, topology),
     )  # fmt: skip
     problems = Problems("drawn", {})
     check_pfc(problems, pfc, "simulated", topology, found.switch, ())
@@ -123,43 +116,3 @@ def _draw_pfc(draw: Random, topology: Topology) -> Pfc:
     )  # fmt: skip
     quanta = MAX_QUANTA if least >= MAX_QUANTA else draw.choice((MAX_QUANTA, draw.randint(least, MAX_QUANTA), least))
     return replace(found, buffer_bytes=kept + frame * draw.randint(4, 40), quanta=quanta)
-
-
-def judge_lossless(scenario: Scenario) -> CheckFailure | None:
-    """The checks of the hunt, and the rule below."""
-    taps, make = list[MemoryTap](), judge._taps
-
-    def keep(plan: Plan) -> dict[str, MemoryTap]:
-        found = make(plan)
-        taps.extend(found.values())
-        return found
-
-    with patch.object(judge, "_taps", keep):
-        failure, history = run_and_judge(scenario)
-    if failure is not None:
-        return failure
-    end = max((record.t for record in history), default=0)
-    wrong = next(unasked(scenario, taps, end), None)
-    return None if wrong is None else CheckFailure("pauses_answered", wrong)
-
-
-def unasked(scenario: Scenario, taps: list[MemoryTap], end: int) -> Iterator[str]:
-    """Pauses that a switch let run out: behind each PFC frame with a time, another one comes within half of this time
-    (and the time of a frame). Faults behind the tap do not matter."""
-    assert scenario.pfc is not None
-    for tap in taps:
-        last: dict[tuple[str, int], tuple[int, int]] = {}
-        for name, captured in tap.read():
-            times = decode_pfc(captured.frame) if captured.outgoing else None
-            for pfc_class, quanta in (times or {}).items():
-                yield from _late(scenario, name, last.get((name, pfc_class)), captured.time_ns)
-                last[name, pfc_class] = captured.time_ns, quanta
-        for (name, _), asked in last.items():
-            yield from _late(scenario, name, asked, end)
-
-
-def _late(scenario: Scenario, name: str, asked: tuple[int, int] | None, now: int) -> Iterator[str]:
-    if asked is not None and asked[1]:
-        rate = scenario.topology.link(name).shape.rate_bps
-        if now > asked[0] + pause_ns(asked[1], rate) // 2 + 1:
-            yield f"a pause on {name} from {asked[0]} ns was neither asked for again nor ended by {now} ns"
