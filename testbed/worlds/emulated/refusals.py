@@ -1,0 +1,36 @@
+"""What no machine can give the emulated world."""
+
+from __future__ import annotations
+
+from testbed.plan import Plan
+from testbed.plan.commodity import openflow_switches
+from testbed.scenario.clocks import TRUE_CLOCKS
+from testbed.worlds.emulated.dilation import refuse_dilation
+from workloads.errors import ScenarioError
+
+__all__ = ["refuse"]
+
+
+def refuse(plan: Plan) -> None:
+    """Raises ScenarioError."""
+    if plan.scenario.clocks != TRUE_CLOCKS:
+        raise ScenarioError("only the simulated world has clocks of its own", key="clocks", allowed="--world simulated")
+    if plan.scenario.pfc is not None:
+        _refuse_lossless(plan)
+    refuse_dilation(plan)
+
+
+def _refuse_lossless(plan: Plan) -> None:
+    """Whatever sends past our nodes does not obey PFC."""
+    for host, device in plan.scenario.nics:
+        raise ScenarioError("a device does not obey PFC here", key=f"nics.{host}", found=device, allowed="soft")
+    if names := sorted(openflow_switches(plan)):
+        raise ScenarioError(
+            f"Open vSwitch does not obey PFC ({', '.join(names)})", key="switch.commodity", allowed="soft"
+        )
+    for flow in plan.background:
+        if flow.kind == "tcp":
+            raise ScenarioError(
+                "the kernel's TCP does not obey PFC",
+                key=f"background.{flow.config.name}.kind", found="tcp", allowed="udp",
+            )  # fmt: skip
