@@ -56,8 +56,10 @@ def machine_to_blame(context: CheckContext) -> str:
 
 
 def latest_ns(context: CheckContext, *nodes: str) -> int:
-    """How late the machine let the latest of these nodes do something, at most. 0 in virtual time."""
-    planes = [record.event for record in context.events(PlaneStatistics) if record.node in nodes]
+    """How late the machine let the latest of these nodes do something, at most. 0 in virtual time. Nodes that a fault
+    pauses do not count."""
+    paused = {fault.node for fault in context.plan.scenario.faults if isinstance(fault, Pause)}
+    planes = [record.event for record in context.events(PlaneStatistics) if record.node in {*nodes} - paused]
     return max((max(plane.lag_max_ns, plane.stood_ns) for plane in planes), default=0)
 
 
