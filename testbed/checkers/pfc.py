@@ -4,13 +4,12 @@ circle, and no frame began during a pause."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from pathlib import Path
 
 from testbed.captures.capture import FileCapture
 from testbed.checkers.context import CheckContext
 from testbed.checkers.lateness import latest_ns
-from testbed.checkers.pfc_losses import explain_losses
+from testbed.checkers.pfc_losses import excuse_of_lateness, explain_losses
 from testbed.checkers.pfc_victims import victims_of
 from testbed.faults.model import PacketFault, PauseStorm
 from testbed.history.events import TimeLimitReached
@@ -18,7 +17,6 @@ from testbed.history.pfc_events import (
     BufferMeasured,
     LinkPaused,
     PfcDeadlocked,
-    PfcDropped,
     PfcWatchdogActed,
     PfcWatchdogMeasured,
     WithoutPfc,
@@ -58,7 +56,7 @@ def pfc_lossless(context: CheckContext) -> CheckResult:
         if explained:
             of_them = "" if not found.unexplained else f" ({explained} of them)"
             detail += f"; explained by faults of these links{of_them}: {', '.join(found.faults)}"
-        late = _excuse_of_losses(context, [record.event for record in drops])
+        late = excuse_of_lateness(context, drops)
         if late:
             return CheckResult("pfc_lossless", Verdict.UNKNOWN, f"{detail}; {late}", texts)
         return CheckResult("pfc_lossless", Verdict.FAIL, detail, texts)
@@ -133,19 +131,6 @@ def _slack_ns(context: CheckContext) -> int:
     """How late a node may be in the emulated world, by its rules. 0 in virtual time."""
     scenario = context.plan.scenario
     return SLACK_NS // (scenario.dilation or 1) if scenario.world == "emulated" else 0
-
-
-def _excuse_of_losses(context: CheckContext, losses: Sequence[PfcDropped]) -> str:
-    """Why the losses of a run in real time say nothing: on each of these links, more bytes came while an end of it was
-    late than were missing. Empty: they say something."""
-    topology, latest = context.plan.scenario.topology, 0
-    for loss in losses:
-        link = topology.link(loss.link)
-        late_ns = latest_ns(context, link.a, link.b)
-        if late_ns * link.shape.rate_bps < 8 * 10**9 * loss.missing:
-            return ""
-        latest = max(latest, late_ns)
-    return f"the machine let nodes act up to {nanoseconds(latest)} late, and more came in that time than was missing"
 
 
 def _began_in_pauses(context: CheckContext) -> list[str]:

@@ -115,7 +115,7 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
     if task.plan.scenario.pfc is not None:
         from testbed.worlds.emulated.lossless.nodes import lossless_host
 
-        lossless = lossless_host(task.plan, task.node.name, lambda: machine, slack_ns(clock), is_reborn=task.lives > 0)
+        lossless = lossless_host(task.plan, task.node.name, lambda: machine, slack_ns(clock))
         return _Loop(lossless, _lossless_plane(lossless, task, channel, clock), None, clock, own=collective)
     (_, link, _), *_ = task.plan.scenario.topology.ports(task.node.name)
     fastest_bps = _fastest_rate_bps(task.plan.scenario, link)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from testbed.faults.model import Kill
 from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
 from testbed.scenario.clocks import TRUE_CLOCKS
@@ -21,13 +22,19 @@ def refuse(plan: Plan) -> None:
 
 
 def _refuse_lossless(plan: Plan) -> None:
-    """Whatever sends past our nodes does not obey PFC."""
+    """Whatever sends past our nodes does not obey PFC, and a new process knows no pause."""
     for host, device in plan.scenario.nics:
         raise ScenarioError("a device does not obey PFC here", key=f"nics.{host}", found=device, allowed="soft")
     if names := sorted(openflow_switches(plan)):
         raise ScenarioError(
             f"Open vSwitch does not obey PFC ({', '.join(names)})", key="switch.commodity", allowed="soft"
         )
+    for fault in plan.scenario.faults:
+        if isinstance(fault, Kill) and fault.window.stop_ns is not None:
+            raise ScenarioError(
+                "a host that comes back does not know which pauses hold",
+                key=f"faults.{fault.name}.until", allowed="no end; or --world simulated, where its NIC stays",
+            )  # fmt: skip
     for flow in plan.background:
         if flow.kind == "tcp":
             raise ScenarioError(

@@ -136,6 +136,18 @@ def test_a_loss_that_a_late_node_explains_is_unknown(good: CheckContext) -> None
     assert pfc_lossless(in_real_time(lossy_run, 60_000, faults=(pause,))).verdict is Verdict.FAIL
 
 
+def test_losses_without_end_are_no_lateness(good: CheckContext) -> None:
+    """The second packet in one pause does not fit as a whole: 700 + 1,100 B take 144 us. In two pauses each counts
+    alone."""
+    loss = PfcDropped("h3-leaf1", "up", 3, 1100, 5000, 700)
+    ends = [record.event.until_ns for record in good.events(LinkPaused) if record.event.link == "h3-leaf1"]
+    for times, verdict in (((1, 2), Verdict.FAIL), ((ends[0], ends[1]), Verdict.UNKNOWN)):
+        history = (*good.history, *(make_record(at, "leaf1", loss) for at in times))
+        assert pfc_lossless(in_real_time(replace(good, history=history), 140_000)).verdict is verdict
+    longer = (*good.history, *(make_record(at, "leaf1", loss) for at in (1, 2)))
+    assert pfc_lossless(in_real_time(replace(good, history=longer), 150_000)).verdict is Verdict.UNKNOWN
+
+
 def shifted(context: CheckContext, link: str, by_ns: int) -> CheckContext:
     """Pauses of a link are reported to begin earlier than they did."""
     history = tuple(

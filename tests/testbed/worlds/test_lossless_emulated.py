@@ -12,12 +12,15 @@ from typing import Any
 import pytest
 
 from testbed.captures.pcapng import read_capture
+from testbed.kernel.interruption import Interruption
 from testbed.plan import make_plan
 from testbed.runs.options import RunOptions
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario, parse_scenario
 from testbed.worlds.emulated.dilation import lossless_dilation, refuse_dilation
+from testbed.worlds.emulated.lossless import nodes
 from testbed.worlds.emulated.refusals import refuse
+from testbed.worlds.emulated.session import open_session
 from tests.support.emulated import needs_root
 from tests.support.passing import assert_passes
 from workloads.errors import ScenarioError
@@ -53,6 +56,29 @@ def test_what_sends_past_our_nodes_is_refused() -> None:
     assert refusal(tcp.replace("rate: 60Mbps, stop: 20ms}\n  - {kind: udp", "stop: 20ms}\n  - {kind: udp")) == (
         "scenario: background.one.kind: the kernel's TCP does not obey PFC; found tcp; allowed: udp"
     )
+
+
+def test_hosts_that_come_back_and_sessions_are_refused(tmp_path: Path) -> None:
+    killed = SMALL + "faults: [{kind: kill, name: gone, node: h2, from: 5ms, until: 9ms}]\n"
+    assert refusal(killed).startswith("scenario: faults.gone.until: a host that comes back does not know which pauses")
+    session = open_session(parse_scenario(SMALL, "x.yaml"), tmp_path, Interruption())
+    with pytest.raises(ScenarioError, match="programs on hosts do not obey PFC"), session:
+        pytest.fail("it opened")
+
+
+def test_commodity_switches_and_devices_are_refused() -> None:
+    plan = make_plan(replace(parse_scenario(SMALL, "x.yaml"), dilation=FACTOR))
+    on_device = replace(plan, scenario=replace(plan.scenario, nics=(("h1", "mlx5_0"),)))
+    with pytest.raises(ScenarioError, match=r"nics\.h1: a device does not obey PFC here; found mlx5_0; allowed: soft"):
+        refuse(on_device)
+    steered = """
+name: steered
+topology: {kind: rack_accelerator, hosts: 2, link: {rate: 40Mbps}, accelerator_link: {rate: 40Mbps}}
+switch: {commodity: openflow}
+job: {size: 40kB}
+pfc: {buffer: 1MB}
+"""
+    assert refusal(steered) == ("scenario: switch.commodity: Open vSwitch does not obey PFC (s1); allowed: soft")
 
 
 def test_a_rate_that_is_too_fast_for_pauses_is_refused_with_the_least_factor() -> None:
@@ -126,6 +152,42 @@ def check_with_scapy(times: list[tuple[bytes, dict[int, int]]]) -> None:
         assert (control.c3_enabled, control.c0_enabled, control.c3_pause_time) == (1, 0, quanta[3])
 
 
+def built_in(name: str, folder: Path, *changes: str) -> dict[str, Any]:
+    """At the least factor; virtual time does not judge how long it took."""
+    scenario = replace(load_scenario(name, list(changes), world="emulated"), dilation=1)
+    scenario = replace(scenario, dilation=lossless_dilation(make_plan(scenario)))
+    return run_scenario(scenario, folder / "run", options=RunOptions(twin=False)).document
+
+
+@pytest.mark.root
+@pytest.mark.mininet
+@pytest.mark.minutes
+class TestWrong:
+    pytestmark = needs_root
+
+    def test_hosts_that_do_not_obey_are_found(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        obey = nodes.local.make_obey
+
+        def deaf(wire: Any, pfc: Any, shape: Any, *, from_switch: bool, to_switch: bool) -> None:
+            lossless = pfc.lossless if from_switch else ()
+            obey(wire, replace(pfc, lossless=lossless), shape, from_switch=from_switch, to_switch=to_switch)
+
+        monkeypatch.setattr(nodes.local, "make_obey", deaf)
+        document = built_in("pfc-incast", tmp_path)
+        assert detail(document, "pfc_lossless")[0] == "fail"
+        assert document["metrics"]["pfc"]["dropped_lossless"] > 0
+
+    def test_one_frame_of_headroom_less_loses_packets_where_the_exact_one_loses_none(self, tmp_path: Path) -> None:
+        """A frame of 1,082 B nearly fills an MTU of 1,096 B. In real time a late node may be what is to blame."""
+        exact = built_in("pfc-incast", tmp_path / "exact", "topology.link.mtu=1096")
+        assert exact["metrics"]["pfc"]["dropped_lossless"] == 0
+        given = next(iter(exact["metrics"]["pfc"]["headroom"].values()))["bytes"]
+        change = f"pfc.headroom={given - 1110}B"
+        less = built_in("pfc-incast", tmp_path / "less", "topology.link.mtu=1096", change)
+        assert less["metrics"]["pfc"]["dropped_lossless"] > 0
+        assert detail(less, "pfc_lossless")[0] in ("fail", "unknown")
+
+
 EXPECTED = {
     "pfc-incast": ("pass", "pfc_lossless", "pass", "without PFC a buffer drops a packet"),
     "pfc-victim": ("pass", "pfc_pause_time", "pass", "of head-of-line blocking"),
@@ -144,9 +206,7 @@ EXPECTED = {
 @pytest.mark.parametrize("name", EXPECTED)
 def test_built_in_scenarios_show_what_they_say(name: str, tmp_path: Path) -> None:
     verdict, check, of_check, text = EXPECTED[name]
-    scenario = replace(load_scenario(name, world="emulated"), dilation=1)
-    scenario = replace(scenario, dilation=lossless_dilation(make_plan(scenario)))
-    document = run_scenario(scenario, tmp_path / "run").document
+    document = built_in(name, tmp_path)
     assert document["verdict"] == verdict, [each["detail"] for each in document["checks"]][:12]
     assert detail(document, check)[0] == of_check
     assert text in detail(document, check)[1]

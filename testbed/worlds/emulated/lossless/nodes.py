@@ -37,11 +37,8 @@ _NODE, _WIRES, _FAULTS = 0, 1 << 15, 1 << 17
 """actor numbers: of the node and its filters, of its wires, of storms"""
 
 
-def lossless_host(
-    plan: Plan, name: str, make: Callable[[], FinishingMachine], slack_ns: int, *, is_reborn: bool = False
-) -> LosslessMachine:
-    """A host that runs what `make` makes. `slack_ns`: as of LosslessMachine, in emulated time. `is_reborn`: a fault
-    ended the process that had this host before."""
+def lossless_host(plan: Plan, name: str, make: Callable[[], FinishingMachine], slack_ns: int) -> LosslessMachine:
+    """A host that runs what `make` makes. `slack_ns`: as of LosslessMachine, in emulated time."""
     pfc, topology = plan.scenario.pfc, plan.scenario.topology
     assert pfc is not None
     machine = LosslessMachine(Agenda(plan.scenario.seed), slack_ns)
@@ -52,7 +49,7 @@ def lossless_host(
         host.receive_through(receive_buffer(pfc, topology, name), dict(pfc.receivers)[name])
     for number, fault in enumerate(plan.scenario.faults):
         if isinstance(fault, PauseStorm) and fault.node == name:
-            Storm(fault, host, machine, is_reborn=is_reborn).plan(_FAULTS + number)
+            Storm(fault, host, machine).plan(_FAULTS + number)
     return machine
 
 
@@ -88,6 +85,8 @@ class _Surroundings:
         self._far: dict[int, str] = {}
         """switch at the other end of a port"""
         self._asked_at: dict[Key, int] = {}
+        self._told: dict[Key, PauseAsked] = {}
+        """the last one, by (port, class)"""
         self.at_end: list[Callable[[], None]] = []
         """called when the run is over"""
         asked = dict[int, PauseState]()
@@ -115,10 +114,13 @@ class _Surroundings:
         link, direction = self._node.links[key[0]]
         self._asked_at[key] = self._machine.agenda.now
         if isinstance(self._node, LosslessHost):
-            root, further = f"storm of {node}" if self._node.is_storming else f"receiver {node}", None
+            cause, further = f"storm of {node}" if self._node.is_storming else f"receiver {node}", None
         else:
-            root, further = local.congested(self._node, key)
-        self._machine.tell(node, PauseAsked(link, direction, key[1], root, further is not None))
+            cause, further = local.congested(self._node, key)
+        event = PauseAsked(link, direction, key[1], cause, further is not None)
+        if further is not None or self._told.get(key) != event:  # a storm asks again and again
+            self._machine.tell(node, event)
+            self._told[key] = event
 
     def _pause_ended(self, wire: LosslessWire, interval: Interval) -> None:
         event = LinkPaused(wire.link, wire.direction, interval.pfc_class, interval.since, interval.until, "")

@@ -15,11 +15,10 @@ BACKEND = "user"
 
 
 class Storm:
-    """At the host. One that was killed goes on with the storm when it comes back, and has reported it before."""
+    """At the host."""
 
-    def __init__(self, fault: PauseStorm, host: LosslessHost, machine: LosslessMachine, *, is_reborn: bool) -> None:
-        self._fault, self._host, self._machine, self._is_reborn = fault, host, machine, is_reborn
-        self._blows = False
+    def __init__(self, fault: PauseStorm, host: LosslessHost, machine: LosslessMachine) -> None:
+        self._fault, self._host, self._machine = fault, host, machine
 
     def plan(self, actor: int) -> None:
         window = self._fault.window
@@ -28,19 +27,13 @@ class Storm:
             self._machine.agenda.at(window.stop_ns, actor, self._end)
 
     def _begin(self, _: object) -> None:
-        fault, now = self._fault, self._machine.agenda.now
-        if self._is_reborn and fault.window.stop_ns is not None and now >= fault.window.stop_ns:
-            return
-        self._blows = True
+        fault = self._fault
         self._host.begin_storm(fault.pfc_class)
-        if not self._is_reborn or now == fault.window.start_ns:
-            struck = FaultStruck(fault.name, "pause_storm", BACKEND, fault.node, "", "", -1, -1, 1)
-            self._machine.tell(fault.node, struck)
+        self._machine.tell(fault.node, FaultStruck(fault.name, "pause_storm", BACKEND, fault.node, "", "", -1, -1, 1))
 
     def _end(self, _: object) -> None:
-        if self._blows:
-            self._machine.tell(self._fault.node, FaultHealed(self._fault.name, self._fault.node))
-            self._host.end_storm(self._fault.pfc_class)
+        self._machine.tell(self._fault.node, FaultHealed(self._fault.name, self._fault.node))
+        self._host.end_storm(self._fault.pfc_class)
 
 
 class StormAtSwitch:
