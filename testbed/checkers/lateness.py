@@ -13,7 +13,7 @@ from testbed.terminal.numbers import moment, nanoseconds
 from workloads.events import QpFailed, WorkerFailed
 from workloads.rc.recovery import rto_ns
 
-__all__ = ["LAG_SAMPLES", "machine_to_blame", "shortest_timer_ns", "stood_between"]
+__all__ = ["LAG_SAMPLES", "latest_ns", "machine_to_blame", "shortest_timer_ns", "stood_between"]
 
 LAG_SAMPLES = 20
 """deadlines below which a percentile would be one accident"""
@@ -53,6 +53,14 @@ def machine_to_blame(context: CheckContext) -> str:
                 f"sender waits {nanoseconds(timeout_ns)} for an answer"
             )
     return ""
+
+
+def latest_ns(context: CheckContext, *nodes: str) -> int:
+    """How late the machine let the latest of these nodes do something, at most. 0 in virtual time. Nodes that a fault
+    pauses do not count."""
+    paused = {fault.node for fault in context.plan.scenario.faults if isinstance(fault, Pause)}
+    planes = [record.event for record in context.events(PlaneStatistics) if record.node in {*nodes} - paused]
+    return max((max(plane.lag_max_ns, plane.stood_ns) for plane in planes), default=0)
 
 
 def shortest_timer_ns(plan: Plan) -> int | None:

@@ -10,6 +10,8 @@ __all__ = [
     "BufferMeasured",
     "FlowsPaused",
     "LinkPaused",
+    "PauseAsked",
+    "PauseHeld",
     "PfcDeadlocked",
     "PfcDropped",
     "PfcWatchdogActed",
@@ -33,6 +35,39 @@ class LinkPaused(Event):
     root: str
     """What was congested when the pause began: `LINK DIRECTION`, or `slots of SWITCH`, `storm of HOST`, `receiver
     HOST`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PauseAsked(Event):
+    """A node of the emulated world begins to pause a class of its neighbour."""
+
+    link: str
+    """Link whose sender it pauses."""
+    direction: str
+    pfc_class: int
+    cause: str
+    """What is congested, as far as this node can see: as `root` of LinkPaused."""
+    is_paused: bool
+    """Whether the cause is a link that is itself paused, so that the congestion is further on."""
+
+
+@dataclass(frozen=True, slots=True)
+class PauseHeld(Event):
+    """A pause that a switch of the emulated world still asked for when it stopped."""
+
+    link: str
+    """Link whose sender it pauses."""
+    direction: str
+    pfc_class: int
+    since_ns: int
+    """Time since when nothing of it has left and all that it waits for is paused."""
+    used: int
+    """Bytes charged below the threshold."""
+    headroom_used: int
+    """Bytes in the headroom."""
+    waiting: dict[str, int]
+    """Bytes that wait for paused links, by `LINK DIRECTION` (several: joined by ` + `). `slots: ` in front: in
+    aggregation slots."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ def choose_for_machine(plan: Plan, say: Say, traffic_s: float | None = None) -> 
         return 1
     # What follows needs Mininet; whoever lists scenarios, or runs them in another world, has none.
     from testbed.runs.calibration import calibrate, keep_calibration, kept_calibration
-    from testbed.worlds.emulated.dilation import exact_dilation, most_dilation
+    from testbed.worlds.emulated.dilation import exact_dilation, lossless_dilation, most_dilation
 
     kept = kept_calibration()
     if kept is None:
@@ -106,6 +106,8 @@ def choose_for_machine(plan: Plan, say: Say, traffic_s: float | None = None) -> 
         exact = exact_dilation(plan)
         if exact * need.least_s <= _EXACT_MOST_S:
             least = exact
+    if plan.scenario.pfc is not None:
+        least = max(least, lossless_dilation(plan))
     processors, others = len(os.sched_getaffinity(0)), crowd()
     wanted = choose_dilation(plan, kept.calibration, processors, least, crowd=others, traffic_s=traffic_s)
     factor = min(most, wanted)

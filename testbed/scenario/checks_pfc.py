@@ -1,4 +1,4 @@
-"""What PFC asks of the rest of a scenario: the simulated world, buffers with room, and faults that it can follow."""
+"""What PFC asks of the rest of a scenario: a world that has it, buffers with room, and faults that it can follow."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def check_pfc(
     problems: Problems, pfc: Pfc, world: str, topology: Topology, switch: SwitchOptions, faults: Sequence[Placed]
 ) -> None:
     """All problems."""
-    if world != "simulated":
-        allowed = "world: simulated (or --world simulated)"
-        problems.add(("pfc",), "only the simulated world has PFC", found=f"world {world}", allowed=allowed)
+    if world == "lab":
+        allowed = "world: simulated, emulated"
+        problems.add(("pfc",), "cards of a lab have no PFC", found=f"world {world}", allowed=allowed)
     for index, link in enumerate(topology.links):
         here = ("topology", "links", index if topology.kind == "custom" else link.name)
         if link.shape.jitter_ns:

@@ -10,6 +10,7 @@ from testbed.scenario.pfc import Pfc
 from topologies import LinkShape, Topology
 
 __all__ = [
+    "SLACK_NS",
     "buffer_of",
     "headroom_of",
     "largest_frame",
@@ -20,6 +21,8 @@ __all__ = [
     "resume_below",
 ]
 
+SLACK_NS = 4_000_000
+"""real time that a node of the emulated world may be late with PFC, and make good"""
 _ETHERNET_BYTES = 14
 _HPCC_RESERVE, _HPCC_RESUME, _HPCC_SHIFT = 4096, 3072, 3
 _DEFAULT_ALPHA, _CONWEAVE_ALPHA = Fraction(1), Fraction(1, 16)

@@ -78,7 +78,7 @@ class Scenario(Section):
     clocks: Annotated[Clocks, Key(shown="all true")] = TRUE_CLOCKS
     """[below](#clocks)"""
     pfc: Pfc | None = None
-    """priority-based flow control, world `simulated` only, [below](#pfc)"""
+    """priority-based flow control, [below](#pfc)"""
     nics: Annotated[tuple[tuple[str, str], ...], NicsType(), Key(shown="all `soft`")] = ()
     """host -> NIC: `soft`, our own endpoint, or `verbs:NAME`, an RDMA device ([devices](verbs.md#in-a-scenario)); world
     `emulated` only"""
@@ -163,13 +163,13 @@ class Scenario(Section):
 
     @property
     def worlds(self) -> tuple[str, ...]:
-        """Check that the world can run it. Clocks of their own and PFC exist in virtual time only. So do switches with
+        """Check that the world can run it. Clocks of their own exist in virtual time only. So do switches with
         more than `MAX_PORTS` ports, RED, and some protocols. TCP exists in the kernel only, and a controller only where
         Open vSwitch is."""
         controller = any(getattr(fault, "node", "") == CONTROLLER for fault in self.faults)
         if controller or any(flow.kind == "tcp" for flow in self.background):
             return ("emulated",)
-        virtual = self.clocks != TRUE_CLOCKS or self.pfc is not None or len(self.topology.hosts) > MAX_PORTS
+        virtual = self.clocks != TRUE_CLOCKS or len(self.topology.hosts) > MAX_PORTS
         virtual = virtual or any(only_virtual(link.shape) for link in self.topology.links)
         virtual = virtual or any("emulated" not in protocol_of(part.job.collective).worlds() for part in self.parts)
         return ("simulated",) if virtual else ("emulated", "simulated")

@@ -11,6 +11,17 @@ from testbed.faults.events import FaultHealed, FaultMissed, FaultStruck
 from testbed.history import OwnEvent, Record
 from testbed.history.eventkinds import host_kinds
 from testbed.history.events import BarrierPassed, BarrierReached, CaptureCut, QueueDropped
+from testbed.history.pfc_events import (
+    BufferMeasured,
+    FlowsPaused,
+    LinkPaused,
+    PauseAsked,
+    PauseHeld,
+    PfcDropped,
+    PfcWatchdogActed,
+    PfcWatchdogMeasured,
+    PfcWatchdogRestored,
+)
 from workloads.machine import Event
 
 __all__ = ["misplaced"]
@@ -22,9 +33,13 @@ def _all_of(module: object) -> frozenset[type]:
 
 _OF_ANY: frozenset[type] = frozenset({PlaneStatistics, QueueMarks, FaultStruck, FaultMissed, FaultHealed, CaptureCut})
 """of data planes, of the filters at their ports, of their captures"""
+_OF_PFC: frozenset[type] = frozenset({BufferMeasured, FlowsPaused, LinkPaused, PauseAsked, PfcDropped})
+_OF_PFC_SWITCHES: frozenset[type] = frozenset(
+    {PauseHeld, PfcWatchdogActed, PfcWatchdogMeasured, PfcWatchdogRestored, *_OF_PFC}
+)
 _KINDS_OF: Mapping[str, frozenset[type]] = {
-    "host": _OF_ANY | {BarrierReached, BarrierPassed} | host_kinds(),
-    "switch": _OF_ANY | PROGRAM_EVENTS | {SwitchSampled, SwitchStarted, ConfigRefused, QueueDropped},
+    "host": _OF_ANY | _OF_PFC | {BarrierReached, BarrierPassed} | host_kinds(),
+    "switch": _OF_ANY | _OF_PFC_SWITCHES | PROGRAM_EVENTS | {SwitchSampled, SwitchStarted, ConfigRefused, QueueDropped},
     "controller": _all_of(testbed.steering.events),
 }
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from testbed.faults.ebpf import support
-from testbed.faults.model import NodeFault, PacketFault, RateChange
+from testbed.faults.model import NodeFault, PacketFault, PauseStorm, RateChange
 from testbed.faults.native import counts_in_python
 from testbed.faults.netem import netem_arguments, probe_netem
 from testbed.faults.netem import why_not as netem_why_not
@@ -77,7 +77,8 @@ def choose_backends(plan: Plan, probe: Callable[[], FaultCapabilities]) -> tuple
     chosen: list[Assignment] = []
     for fault in plan.scenario.faults:
         if isinstance(fault, NodeFault):
-            chosen.append(Assignment(fault.name, fault.node, "", "signal", fault.node))
+            backend = "user" if isinstance(fault, PauseStorm) else "signal"
+            chosen.append(Assignment(fault.name, fault.node, "", backend, fault.node))
         elif isinstance(fault, RateChange):
             for name in fault.links:
                 link = topology.link(name)

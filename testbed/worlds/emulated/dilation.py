@@ -11,6 +11,7 @@ from testbed.kernel.shaping import burst_bytes
 from testbed.plan import Plan
 from testbed.plan.paths import data_volumes
 from testbed.plan.time_need import time_need
+from testbed.scenario.lossless import SLACK_NS
 from testbed.scenario.model import Scenario
 from topologies import Direction, Link
 from workloads.errors import ScenarioError
@@ -22,9 +23,11 @@ __all__ = [
     "exact_dilation",
     "is_exact",
     "kernel_shape",
+    "lossless_dilation",
     "most_dilation",
     "not_dilated",
     "refuse_dilation",
+    "slack_ns",
 ]
 
 _EXACT_S = 0.5e-3
@@ -33,6 +36,9 @@ _EXACT_FULL_PER_S = 4_000
 """frames that enter all links of a run at one end in a real second, at most: wake-ups take a part of two processors"""
 _EXACT_AVERAGE_PER_S = 1_000
 """the same on average over a run: frames come in bursts"""
+_PFC_FRAME_S = 4e-3
+"""real time that a full frame must take on every link with PFC. A pause that comes late by the waits of four processes
+for a processor then costs less than the frame that the exact headroom has in reserve in most phases"""
 LEAST_RATE_BPS = 8_000
 """of a link in real time: the kernel keeps whole bytes per second, which is 0.1 % of that. A slower link is kept as
 well where what is left over is as little"""
@@ -95,6 +101,18 @@ def exact_dilation(plan: Plan) -> int:
     return max(math.ceil(_EXACT_S * fastest_per_s), math.ceil(wake_ups))
 
 
+def lossless_dilation(plan: Plan) -> int:
+    """The smallest factor for a plan with PFC: nodes keep the account of their wires, and are late by a small part of
+    a frame."""
+    per_s = max(link.shape.rate_bps for link in plan.scenario.topology.links) / (8 * plan.least_frame_bytes)
+    return max(exact_dilation(plan), math.ceil(_PFC_FRAME_S * per_s))
+
+
+def slack_ns(clock: EmulatedClock) -> int:
+    """Emulated time that a node with PFC may be late and make good."""
+    return clock.emulated(SLACK_NS)
+
+
 def is_exact(plan: Plan) -> bool:
     return clock_of(plan.scenario).dilation >= exact_dilation(plan)
 
@@ -109,6 +127,11 @@ def refuse_dilation(plan: Plan) -> None:
     slow."""
     scenario = plan.scenario
     clock = clock_of(scenario)
+    if scenario.pfc is not None and clock.dilation < (least := lossless_dilation(plan)):
+        raise ScenarioError(
+            "with PFC a frame must take so long that this machine can pause its sender in time",
+            key="dilation", found=str(clock.dilation), allowed=f"{least} or more; auto",
+        )  # fmt: skip
     if clock.dilation == 1:
         return
     for host, device in scenario.nics:

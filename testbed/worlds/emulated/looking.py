@@ -49,5 +49,6 @@ class EmulatedLooks:
             if frames
         }
         self._fleet.sample()
-        self._tell(QueuesSampled(sampler.interval_ns, waiting))
+        if not self._network.lossless:  # where frames wait in the nodes
+            self._tell(QueuesSampled(sampler.interval_ns, waiting))
         sampler.looked(now + _SHARE * self._clock.emulated(time.thread_time_ns() - began))

@@ -37,6 +37,7 @@ from testbed.kernel.shaping import QdiscReading, change_rate, read_qdisc, read_q
 from testbed.worlds.emulated.dilation import KernelShape, kernel_shape
 from testbed.worlds.emulated.mininet_nodes import ProgramHost, ProgramSwitch, QuietMininet, ShapedLink, silence
 from testbed.worlds.emulated.namespace_sockets import NamespaceSockets
+from testbed.worlds.emulated.queue_room import room, serves_classes
 from testbed.worlds.emulated.splices import Splices
 from topologies import PREFIX_LENGTH, Direction, Link, Node, Role, Topology, format_ip, format_mac
 from workloads.errors import HostCapabilityError, InternalError
@@ -76,11 +77,13 @@ class Network:
         clock: EmulatedClock | None = None,
         *,
         exact: bool = False,
+        lossless: bool = False,
         ports: Collection[int] = (),
     ) -> None:
         """`spliced`: names of links with a joint. `clock`: of the time that their rates are in. `exact`: frames are to
-        come one by one. `ports`: of UDP, that programs on hosts read; none: those of the built-in transports."""
-        self.clock, self.exact = clock or EmulatedClock(), exact
+        come one by one. `lossless`: nodes keep the queues and rates of their ports themselves. `ports`: of UDP, that
+        programs on hosts read; none: those of the built-in transports."""
+        self.clock, self.exact, self.lossless = clock or EmulatedClock(), exact, lossless
         self.spliced = frozenset(spliced)
         self.splices: Splices | None = None
         self.topology, self.ledger, self.tag, self.ports = topology, ledger, tag, tuple(ports)
@@ -111,7 +114,7 @@ class Network:
         """As the kernel is to keep it behind a node, at its own rate or another. A host keeps to the pace by itself,
         and what it was late with may follow at once."""
         rate_bps = link.shape.rate_bps if rate_bps is None else rate_bps
-        exact = self.exact and self.topology.node(sender).role is Role.SWITCH
+        exact = self.exact and not self.lossless and self.topology.node(sender).role is Role.SWITCH
         return kernel_shape(self.clock, rate_bps, link.shape.mtu, exact=exact)
 
     def read_shaping(self, link: Link, direction: Direction) -> QdiscReading:
@@ -173,13 +176,14 @@ def build(
     clock: EmulatedClock | None = None,
     *,
     exact: bool = False,
+    lossless: bool = False,
     ports: Collection[int] = (),
 ) -> Network:
     """All of it or nothing, for the rest as `Network`. Raises HostCapabilityError when the kernel refuses a wish,
     InternalError when it accepted one and did something else, or when Mininet fails; `check_interrupt` is asked between
     the steps and may raise."""
     silence()
-    network = Network(topology, ledger, new_tag(), spliced, clock, exact=exact, ports=ports)
+    network = Network(topology, ledger, new_tag(), spliced, clock, exact=exact, lossless=lossless, ports=ports)
     try:
         _Builder(network).build(check_interrupt)
     except BaseException:
@@ -299,10 +303,10 @@ class _Builder:
                 netlink,
                 index,
                 rate_bps=kept.rate_bps,
-                queue_packets=_room(node, link),
+                queue_packets=room(node, link, lossless=self._network.lossless),
                 mtu=link.shape.mtu,
                 burst=kept.burst_bytes,
-                serves_classes=_serves_classes(node, link),
+                serves_classes=serves_classes(node, link, lossless=self._network.lossless),
             )
             set_flags(netlink, index, _flags(node))
             if node.role is Role.HOST and port == 0:
@@ -339,7 +343,7 @@ class _Builder:
         links = self._ready_links(node, sockets)
         ports = list(self._topology.ports(node.name))
         indices = [sockets.index[self._network.interface(node.name, port)] for port, _, _ in ports]
-        readings = read_qdiscs(sockets.netlink, indices)
+        readings, lossless = read_qdiscs(sockets.netlink, indices), self._network.lossless
         for (port, link, _), index in zip(ports, indices, strict=True):
             name = self._network.interface(node.name, port)
             place = f"link {link.name} at {node.name}"
@@ -355,8 +359,8 @@ class _Builder:
                 raise InternalError(f"{place}: its HTB class is not there")
             kept = self._network.kept(link, node.name)
             _require(f"{place}: rate", kept.rate_bps, reading.rate_bps)
-            _require(f"{place}: queue", _room(node, link), reading.queue_packets)
-            _require(f"{place}: classes", _serves_classes(node, link), reading.serves_classes)
+            _require(f"{place}: queue", room(node, link, lossless=lossless), reading.queue_packets)
+            _require(f"{place}: classes", serves_classes(node, link, lossless=lossless), reading.serves_classes)
         if node.role is Role.HOST and ports:
             addresses = read_addresses(sockets.netlink)
             if format_ip(node.ip) not in addresses:
@@ -376,18 +380,6 @@ def _asking(what: str) -> Iterator[None]:
         raise HostCapabilityError(
             f"what is needed to {what} (the kernel says: {words})", "run `tb doctor` to see what is missing"
         ) from error
-
-
-def _room(node: Node, link: Link) -> int:
-    """Frames that may wait at an end of a link. The queue of a switch that trims has its reserve behind it. A queue
-    that knows classes keeps the limit itself, so that the kernel has none to fall below by a frame."""
-    if node.role is not Role.SWITCH:
-        return link.shape.queue_packets
-    return (2 if link.shape.knows_classes else 1) * link.shape.queue_packets + link.shape.reserve_packets
-
-
-def _serves_classes(node: Node, link: Link) -> bool:
-    return node.role is Role.SWITCH and link.shape.serves_classes
 
 
 def _flags(node: Node) -> int:

@@ -15,7 +15,7 @@ from testbed.scenario.own_code import blame
 from testbed.worlds.base import NODE_LIBRARIES
 from testbed.worlds.emulated.control import NodeChannel
 from testbed.worlds.emulated.devices import build_device_host, device_of
-from testbed.worlds.emulated.dilation import KernelShape, clock_of, is_exact, kernel_shape
+from testbed.worlds.emulated.dilation import KernelShape, clock_of, is_exact, kernel_shape, slack_ns
 from testbed.worlds.emulated.node import NodeLoop, NodeTask
 from testbed.worlds.sampling import port_names
 from topologies import Link, Role, Topology
@@ -24,8 +24,10 @@ from workloads.machine import Event, Machine
 from workloads.native.account import NATIVE, account_of
 
 if TYPE_CHECKING:
+    from switch_nodes.config import SwitchConfig
     from switch_nodes.dataplane import DataPlane, EgressMarking, EmulatedClock
     from testbed.captures.capture import PcapngTap
+    from testbed.worlds.emulated.lossless.machine import LosslessMachine
 
 __all__ = ["build_node", "capture_path"]
 
@@ -110,6 +112,11 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
     clock = clock_of(task.plan.scenario)
     timeout_ns = clock.emulated(_UDP_TIMEOUT_NS)
     machine = with_flows(worker, *udp_ends(task.plan.background, task.node.name, timeout_ns=timeout_ns))
+    if task.plan.scenario.pfc is not None:
+        from testbed.worlds.emulated.lossless.nodes import lossless_host
+
+        lossless = lossless_host(task.plan, task.node.name, lambda: machine, slack_ns(clock))
+        return _Loop(lossless, _lossless_plane(lossless, task, channel, clock), None, clock, own=collective)
     (_, link, _), *_ = task.plan.scenario.topology.ports(task.node.name)
     fastest_bps = _fastest_rate_bps(task.plan.scenario, link)
     exact = is_exact(task.plan)
@@ -130,6 +137,31 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
         name=task.node.name,
     )
     return _Loop(machine, plane, None, clock, own=collective)
+
+
+def _lossless_plane(machine: LosslessMachine, task: NodeTask, channel: NodeChannel, clock: EmulatedClock) -> DataPlane:
+    """Frames leave the Machine when they leave the port, so that nothing here holds them back."""
+    from switch_nodes.dataplane import DataPlane
+
+    return DataPlane(
+        machine,
+        task.interfaces,
+        backpressure=False,
+        on_event=channel.on_event,
+        control=channel.socket,
+        on_control=channel.on_control,
+        clock=clock,
+        name=task.node.name,
+    )
+
+
+def _build_lossless_switch(task: NodeTask, channel: NodeChannel, config: SwitchConfig, tap: PcapngTap | None) -> _Loop:
+    from testbed.worlds.emulated.lossless.nodes import lossless_switch
+
+    clock = clock_of(task.plan.scenario)
+    machine = lossless_switch(task.plan, config, tap, slack_ns(clock))
+    channel.on_sample = machine.sample
+    return _Loop(machine, _lossless_plane(machine, task, channel, clock), tap, clock)
 
 
 def _fastest_rate_bps(scenario: Scenario, link: Link) -> int:
@@ -172,6 +204,8 @@ def _build_switch(task: NodeTask, channel: NodeChannel) -> _Loop:
     ports, tap = sorted(scenario.topology.ports(name), key=lambda entry: entry[0]), None
     if scenario.capture:
         tap = PcapngTap(capture_path(task.run_dir, name), [link.name for _, link, _ in ports])
+    if scenario.pfc is not None:
+        return _build_lossless_switch(task, channel, config, tap)
     machine = create_program(config)
     check_event = partial(check_told, machine)
     clock, exact = clock_of(scenario), is_exact(task.plan)

@@ -22,9 +22,10 @@ from testbed.worlds.emulated.ledgers import own_ledger
 from testbed.worlds.emulated.node import NodeTask
 from testbed.worlds.emulated.preload import preload
 from testbed.worlds.emulated.programs import build_node
-from testbed.worlds.emulated.world import NEEDS, READY_TIMEOUT_S, START_LEAD_NS, refuse
+from testbed.worlds.emulated.refusals import refuse
+from testbed.worlds.emulated.world import NEEDS, READY_TIMEOUT_S, START_LEAD_NS
 from topologies import Role
-from workloads.errors import InternalError
+from workloads.errors import InternalError, ScenarioError
 
 __all__ = ["Session", "open_session", "session_plan"]
 
@@ -51,6 +52,8 @@ def open_session(scenario: Scenario, folder: Path, interruption: Interruption) -
 
     Raises as `EmulatedWorld.run` does, also InternalError when something is left afterwards.
     """
+    if scenario.pfc is not None:
+        raise ScenarioError("programs on hosts do not obey PFC", key="pfc", allowed="no pfc; or `tb run`")
     plan = session_plan(scenario)
     refuse(plan)
     require(NEEDS)

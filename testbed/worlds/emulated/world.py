@@ -17,7 +17,6 @@ from testbed.kernel.ledger import Ledger
 from testbed.kernel.load import read_machine
 from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
-from testbed.scenario.clocks import TRUE_CLOCKS
 from testbed.scenario.model import CONTROLLER
 from testbed.scenario.transports import udp_ports_of
 from testbed.worlds.base import RunFacts
@@ -29,27 +28,28 @@ from testbed.worlds.emulated.backends import (
 )
 from testbed.worlds.emulated.carrier import carrier_actions
 from testbed.worlds.emulated.devices import plan_with_names, require_devices
-from testbed.worlds.emulated.dilation import clock_of, is_exact, not_dilated, refuse_dilation
+from testbed.worlds.emulated.dilation import clock_of, is_exact, not_dilated
 from testbed.worlds.emulated.effects import Effects
 from testbed.worlds.emulated.environment import environment
 from testbed.worlds.emulated.fleet import Companion, Fleet, FleetPhase
 from testbed.worlds.emulated.kernel_faults import KernelFaults
 from testbed.worlds.emulated.ledgers import own_ledger
 from testbed.worlds.emulated.looking import EmulatedLooks
+from testbed.worlds.emulated.lossless.reports import PauseReports
 from testbed.worlds.emulated.machine import machine_load
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.openflow import OpenFlowSwitches, refuse_for_openflow
 from testbed.worlds.emulated.preload import preload
 from testbed.worlds.emulated.programs import build_node, capture_path
+from testbed.worlds.emulated.refusals import refuse
 from testbed.worlds.emulated.schedule import Act, Action, effective_rate, make_schedule
 from testbed.worlds.emulated.tenants import Tenants
 from testbed.worlds.sampling import sample_interval_ns
 from topologies import DIRECTIONS, Direction, Role
-from workloads.errors import ScenarioError
 from workloads.events import WorkerFailed, WorkerFellBack, WorkerFinished
 from workloads.machine import Event
 
-__all__ = ["NEEDS", "READY_TIMEOUT_S", "START_LEAD_NS", "EmulatedWorld", "refuse"]
+__all__ = ["NEEDS", "READY_TIMEOUT_S", "START_LEAD_NS", "EmulatedWorld"]
 
 NEEDS = ("namespaces", "veth", "htb", "af_packet", "offloads", "mininet")
 """probes that must hold"""
@@ -120,12 +120,16 @@ class _Run:
         self._marks, self._trimmed, self._refused, self._early = (Counter[tuple[str, int]]() for _ in range(4))
         """by switch and port: frames that got CE there"""
         self._give_up_ns = _NEVER
+        self._ended_ns = 0
         self._effects = Effects(self._tell)
+        self._pauses = None if plan.scenario.pfc is None else PauseReports(plan.scenario, on_record)
 
     def go(self) -> RunFacts:
         self._run_dir.mkdir(parents=True, exist_ok=True)
         with own_ledger(self._run_dir, lambda left: self._tell(events.LeftoversFound(left))) as ledger:
             self._inside_ledger(ledger)
+        if self._pauses is not None:
+            self._pauses.compare(self._plan, self._ended_ns)
         return RunFacts(
             self._captures(),
             environment(self._backends, self._assignments, self._clock.dilation),
@@ -143,6 +147,7 @@ class _Run:
             spliced_links(self._assignments),
             self._clock,
             exact=is_exact(self._plan),
+            lossless=self._scenario.pfc is not None,
             ports=udp_ports_of(self._plan.scenario),
         )
         self._openflow = OpenFlowSwitches(self._plan, self._network, ledger, self._run_dir)
@@ -162,6 +167,8 @@ class _Run:
                 self._fleet.stop(Role.HOST)
                 self._fleet.stop(Role.SWITCH)
                 self._openflow.check()
+                if self._pauses is not None:
+                    self._pauses.finish()
                 self._measure()
                 self._tell_kernel_faults()
                 for event in self._kernel_faults.shortfalls():
@@ -320,7 +327,7 @@ class _Run:
             self._effects.begin_rate(action.fault, place, carried)
 
     def _measure(self) -> None:
-        elapsed = self._now()
+        elapsed = self._ended_ns = self._now()
         if (load := machine_load(self._machine_before)) is not None:
             self._tell(load)
         for link in self._topology.links:
@@ -369,7 +376,7 @@ class _Run:
             self._trimmed[port] += record.event.trimmed
             self._refused[port] += record.event.refused
             self._early[port] += record.event.early
-        self._on_record(record)
+        (self._on_record if self._pauses is None else self._pauses.hear)(record)
 
     def _grace_ns(self) -> int:
         """How long the others may take to notice a failure: twice the time of all their attempts."""
@@ -391,10 +398,3 @@ def _also_needed(plan: Plan) -> Iterator[str]:
         yield "iperf3"
     if any(link.shape.priority != "none" for link in plan.scenario.topology.links):
         yield "priority"
-
-
-def refuse(plan: Plan) -> None:
-    """What no machine can give this world. Raises ScenarioError."""
-    if plan.scenario.clocks != TRUE_CLOCKS:
-        raise ScenarioError("only the simulated world has clocks of its own", key="clocks", allowed="--world simulated")
-    refuse_dilation(plan)

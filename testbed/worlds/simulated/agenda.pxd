@@ -16,7 +16,7 @@ cdef class _Caller(Actor):
 
 
 cdef class Agenda:
-    cdef public long long now, _steps
+    cdef public long long now, floor, _steps
     cdef unsigned long long _salt
     cdef ina_heap *_heap
     cdef public long long _made

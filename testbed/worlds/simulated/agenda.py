@@ -47,6 +47,8 @@ class Agenda:
     def __init__(self, seed: int) -> None:
         self.now = 0
         """ns"""
+        self.floor = 0
+        """Appointments before this time are kept at it: of a process that came late. Virtual time is never late."""
         self._steps = 0
         """since the last look"""
         self._salt = (seed & _MASK) * _GOLDEN & _MASK
@@ -120,7 +122,7 @@ class Agenda:
 
     def _step(self) -> None:
         place = heap_pop(self._heap)
-        self.now = heap_last(self._heap)
+        self.now = max(heap_last(self._heap), self.floor)
         actor, argument = self._actors[place], self._arguments[place]
         self._arguments[place] = None
         assert actor is not None

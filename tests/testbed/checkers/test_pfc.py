@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from switch_nodes.events import PlaneStatistics
 from testbed.captures.capture import MemoryTap
 from testbed.checkers.context import CheckContext
 from testbed.checkers.pfc import pfc_deadlock, pfc_lossless, pfc_pause_time, skip_pfc
 from testbed.checkers.pfc_victims import victims_of
+from testbed.faults.model import Pause, Window
 from testbed.figures.pfc import pfc_metrics
 from testbed.history import make_record
 from testbed.history.pfc_events import (
@@ -108,6 +110,64 @@ def test_a_frame_that_began_in_a_pause_fails(good: CheckContext) -> None:
     found = pfc_pause_time(replace(good, history=wrong))
     assert found.verdict is Verdict.FAIL
     assert found.evidence[0].startswith("h2-leaf1 up: a frame of class 3 began at ")
+
+
+def in_real_time(context: CheckContext, late_ns: int, node: str = "leaf1", **scenario: Any) -> CheckContext:
+    """As if it were of the emulated world, and one node had been late."""
+    changed = replace(context.plan.scenario, world="emulated", dilation=50, **scenario)
+    history = tuple(
+        make_record(record.t, record.node, replace(record.event, lag_max_ns=late_ns))
+        if isinstance(record.event, PlaneStatistics) and record.node == node
+        else record
+        for record in context.history
+    )
+    return replace(context, plan=replace(context.plan, scenario=changed), history=history)
+
+
+def test_a_loss_that_a_late_node_explains_is_unknown(good: CheckContext) -> None:
+    """700 B take 56 us at 100 Mbit/s."""
+    lossy_run = plus(good, PfcDropped("h1-leaf1", "up", 3, 1100, 5000, 700), "leaf1")
+    found = pfc_lossless(in_real_time(lossy_run, 60_000))
+    assert found.verdict is Verdict.UNKNOWN
+    assert found.detail.endswith("up to 60.0 us late, and more came in that time than was missing")
+    assert pfc_lossless(in_real_time(lossy_run, 50_000)).verdict is Verdict.FAIL
+    assert pfc_lossless(in_real_time(lossy_run, 60_000, "leaf2")).verdict is Verdict.FAIL
+    pause = Pause("stop", "leaf1", Window(1, 2))
+    assert pfc_lossless(in_real_time(lossy_run, 60_000, faults=(pause,))).verdict is Verdict.FAIL
+
+
+def test_losses_without_end_are_no_lateness(good: CheckContext) -> None:
+    """The second packet in one pause does not fit as a whole: 700 + 1,100 B take 144 us. In two pauses each counts
+    alone."""
+    loss = PfcDropped("h3-leaf1", "up", 3, 1100, 5000, 700)
+    ends = [record.event.until_ns for record in good.events(LinkPaused) if record.event.link == "h3-leaf1"]
+    for times, verdict in (((1, 2), Verdict.FAIL), ((ends[0], ends[1]), Verdict.UNKNOWN)):
+        history = (*good.history, *(make_record(at, "leaf1", loss) for at in times))
+        assert pfc_lossless(in_real_time(replace(good, history=history), 140_000)).verdict is verdict
+    longer = (*good.history, *(make_record(at, "leaf1", loss) for at in (1, 2)))
+    assert pfc_lossless(in_real_time(replace(good, history=longer), 150_000)).verdict is Verdict.UNKNOWN
+
+
+def shifted(context: CheckContext, link: str, by_ns: int) -> CheckContext:
+    """Pauses of a link are reported to begin earlier than they did."""
+    history = tuple(
+        make_record(record.t, record.node, replace(record.event, since_ns=max(0, record.event.since_ns - by_ns)))
+        if isinstance(record.event, LinkPaused) and record.event.link == link
+        else record
+        for record in context.history
+    )
+    return replace(context, history=history)
+
+
+def test_frames_may_come_late_in_real_time_by_twice_the_slack_of_a_node(good: CheckContext) -> None:
+    """At dilation 50 the slack is 80 us: frames that began 140 us behind a pause pass, those at 400 us do not."""
+    little, much = shifted(good, "h3-leaf1", 140_000), shifted(good, "h3-leaf1", 400_000)
+    assert pfc_pause_time(little).verdict is Verdict.FAIL
+    assert pfc_pause_time(in_real_time(little, 0)).verdict is Verdict.PASS
+    assert pfc_pause_time(in_real_time(much, 79_000)).verdict is Verdict.FAIL
+    found = pfc_pause_time(in_real_time(much, 81_000))
+    assert found.verdict is Verdict.UNKNOWN
+    assert found.detail == "the machine let nodes act up to 81.0 us late, so captures are no proof"
 
 
 def test_pauses_are_named_with_their_share_and_victims(good: CheckContext) -> None:

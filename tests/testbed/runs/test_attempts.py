@@ -22,7 +22,7 @@ from testbed.runs.options import RunOptions
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from testbed.worlds.base import RunFacts
-from testbed.worlds.emulated.dilation import exact_dilation
+from testbed.worlds.emulated.dilation import exact_dilation, lossless_dilation
 from testbed.worlds.simulated import SimulatedWorld, simulate
 
 SMALL = ["job.size=40kB", "capture=false"]
@@ -237,6 +237,14 @@ def test_a_busy_machine_and_a_known_time_change_the_factor(calibrated: None, mon
     monkeypatch.setattr(attempts, "crowd", lambda: 9.0)
     assert attempts.choose_for_machine(plan, said.append, 0.4) == pytest.approx(2 * calm, abs=1)
     assert said[-1].endswith("9.0 tasks of other processes for each processor")
+
+
+def test_pfc_takes_the_factor_that_its_pauses_need(calibrated: None) -> None:
+    plan = make_plan(load_scenario("pfc-victim", ["job.size=4MB"]))
+    without = replace(plan, scenario=replace(plan.scenario, pfc=None))
+    least = lossless_dilation(plan)
+    assert attempts.choose_for_machine(plan, lambda text: None) == least
+    assert attempts.choose_for_machine(without, lambda text: None) < least
 
 
 def test_devices_keep_their_own_time() -> None:

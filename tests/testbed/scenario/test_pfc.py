@@ -50,7 +50,7 @@ def test_every_key_arrives_and_is_written_back():
     )  # fmt: skip
     assert scenario.switch.slot_memory == "shared"
     assert scenario.faults == (PauseStorm("storm", "h2", Window(2_000_000, 3_000_000), 5),)
-    assert scenario.worlds == ("simulated",)
+    assert scenario.worlds == ("emulated", "simulated")
     assert parse_scenario(dump_scenario(scenario), "copy.yaml") == scenario
 
 

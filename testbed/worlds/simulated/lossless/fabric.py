@@ -3,37 +3,27 @@ links that wait for each other."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from switch_nodes.lossless.buffer import Account, Key, SharedBuffer
 from switch_nodes.lossless.pauses import Interval
 from switch_nodes.lossless.waits import Place, Waiting, cycle_of, deadlocked
-from switch_nodes.lossless.watchdog import Watchdog, WatchdogAction, WatchdogKnobs
-from switch_nodes.program import slot_waits
-from testbed.history.pfc_events import (
-    FlowsPaused,
-    LinkPaused,
-    PfcDeadlocked,
-    PfcWatchdogActed,
-    PfcWatchdogMeasured,
-    PfcWatchdogRestored,
-)
-from testbed.scenario.lossless import buffer_of, receive_buffer, response_of
+from testbed.history.pfc_events import LinkPaused, PfcDeadlocked
+from testbed.scenario.lossless import buffer_of, receive_buffer
 from testbed.scenario.model import Scenario
 from testbed.scenario.pfc import Pfc
-from testbed.worlds.simulated.lossless.charge import Charge
+from testbed.worlds.simulated.lossless import local
 from testbed.worlds.simulated.lossless.hooks import Hooks
 from testbed.worlds.simulated.lossless.host import LosslessHost
 from testbed.worlds.simulated.lossless.switch import LosslessSwitch
 from testbed.worlds.simulated.lossless.wire import LosslessWire
 from testbed.worlds.simulated.node import Node
 from testbed.worlds.simulated.wire import Wire
-from topologies import Direction, Topology, format_ip
+from topologies import Direction, Topology
 from workloads.machine import Event
-from workloads.wire.pfc import pause_ns
 
-__all__ = ["LosslessFabric"]
+__all__ = ["LosslessFabric", "cycle_texts"]
 
 Entrance = tuple[str, int]
 """(node, port by which frames come in)"""
@@ -65,18 +55,18 @@ class LosslessFabric:
     ) -> None:
         """All nodes and wires are there."""
         pfc = self._pfc
-        hooks = Hooks(self.look_for_deadlock, self._blame, self._dropped, self._half_pause_ns, self._finish)
+        hooks = Hooks(
+            self.look_for_deadlock, self._blame, self._dropped, partial(local.half_pause_ns, pfc), self._finish
+        )
         for link in topology.links:
             for direction in (Direction.UP, Direction.DOWN):
                 wire = wires[link.name, direction]
                 assert isinstance(wire, LosslessWire)
                 up = direction is Direction.UP
                 source, (target, port) = (link.a, (link.b, link.b_port)) if up else (link.b, (link.a, link.a_port))
-                wire.obey(pfc.classes, frozenset(pfc.lossless), response_of(pfc, link.shape))
-                wire.delay_ns = 0 if isinstance(nodes[target], LosslessSwitch) else link.shape.delay_ns
+                is_switch = [isinstance(nodes[name], LosslessSwitch) for name in (source, target)]
+                local.make_obey(wire, pfc, link.shape, from_switch=is_switch[0], to_switch=is_switch[1])
                 wire.on_pause_end, wire.on_watchdog = self._pause_ended, self._watchdog_changed
-                if pfc.watchdog is not None and isinstance(nodes[source], LosslessSwitch):
-                    wire.watchdog = Watchdog(self._knobs(), wire.pauses)
                 self._into[target, port], self._from[id(wire)], self._ends[id(wire)] = wire, source, (target, port)
         rates = dict(pfc.receivers)
         for name, node in nodes.items():
@@ -107,84 +97,30 @@ class LosslessFabric:
         if self._is_deadlocked:
             return
         paused = self._waits()
-        stuck = deadlocked(paused, self._that_go_on) if len(paused) > 0 else {}
+        stuck = deadlocked(paused, partial(local.that_go_on, self._accounts())) if paused else {}
         cycle = cycle_of(stuck)
         if cycle:
             self._is_deadlocked = True
-            texts = (
-                f"{link} class {pfc_class}" + (f" (slots of {slots})" if slots else "")
-                for (link, _, pfc_class), slots in cycle
-            )
-            self._tell("world", PfcDeadlocked(tuple(texts), len(stuck)))
-
-    def _knobs(self) -> WatchdogKnobs:
-        watchdog = self._pfc.watchdog
-        assert watchdog is not None
-        action = WatchdogAction(watchdog.action)
-        return WatchdogKnobs(action, watchdog.detect_ns, watchdog.restore_ns, watchdog.poll_ns)
-
-    def _half_pause_ns(self, wire: Wire) -> int:
-        return max(1, pause_ns(self._pfc.quanta, wire.rate_bps) // 2)
-
-    def _place(self, node: str, key: Key) -> Place:
-        wire = self._into[node, key[0]]
-        return f"{wire.link} {wire.direction}", node, key[1]
+            self._tell("world", PfcDeadlocked(cycle_texts(cycle), len(stuck)))
 
     def _waits(self) -> dict[Place, list[Waiting]]:
         """What is charged to each (port, class) of a switch that asked for a pause, and waits for something."""
         found: dict[Place, list[Waiting]] = {}
         for name, node in self._switches.items():
-            assert node.buffer is not None
-            of_node: dict[Key, list[Waiting]] = {
-                key: [] for key, account in node.buffer.accounts.items() if account.is_paused
-            }
-            behind = defaultdict[int, set[Place]](set)
-            charges: dict[int, Charge] = {}
-            for wire in node.wires.values():
-                assert isinstance(wire, LosslessWire)
-                end, port = self._ends[id(wire)]
-                for pfc_class, charge in wire.charges():
-                    if pfc_class >= 0 and end in self._switches and wire.is_still(pfc_class):
-                        charges[id(charge)] = charge
-                        behind[id(charge)].add(self._place(end, (port, pfc_class)))
-            for identity, charge in charges.items():
-                if charge.account.key in of_node:
-                    of_node[charge.account.key].append(Waiting(charge.size, tuple(sorted(behind[identity]))))
-            if node.charges_slots:
-                self._add_slots(name, node, of_node)
-            found.update((self._place(name, key), waiting) for key, waiting in of_node.items())
+            ends = {port: self._ends[id(wire)][0] for port, wire in node.wires.items()}
+            far = {port: end for port, end in ends.items() if end in self._switches}
+            found.update(local.waits_of(node, far, partial(self._is_still, name)))
         return found
 
-    def _add_slots(self, name: str, node: LosslessSwitch, found: Mapping[Key, list[Waiting]]) -> None:
-        for slot in slot_waits(node.machine):
-            for (port, pfc_class), waiting in found.items():
-                if port in slot.held:
-                    lacks = (
-                        self._place(name, (missing, pfc_class))
-                        for missing in slot.missing
-                        if self._into[name, missing].is_still(pfc_class)
-                    )
-                    waiting.append(Waiting(slot.held[port], tuple(sorted(lacks)), name))
+    def _is_still(self, switch: str, port: int, pfc_class: int) -> bool:
+        return bool(self._into[switch, port].is_still(pfc_class))
 
-    def _that_go_on(self, stuck: Mapping[Place, int]) -> Iterable[Place]:
-        """Which of these links their switch would let go on if only so many bytes of each were left, and nothing of all
-        others."""
-        shared = defaultdict[str, int](int)
-        accounts: dict[Place, tuple[SharedBuffer, Account]] = {}
-        for name, node in self._switches.items():
+    def _accounts(self) -> dict[Place, tuple[SharedBuffer, Account]]:
+        found: dict[Place, tuple[SharedBuffer, Account]] = {}
+        for node in self._switches.values():
             assert node.buffer is not None
-            for key, account in node.buffer.accounts.items():
-                place = self._place(name, key)
-                if place in stuck:
-                    accounts[place] = node.buffer, account
-                    shared[name] += max(0, min(stuck[place], account.used) - account.limits.reserve)
-        for place, (buffer, account) in accounts.items():
-            left = min(stuck[place], account.used)
-            headroom = stuck[place] - left
-            own = max(0, left - account.limits.reserve)
-            free = buffer.shared_bytes - shared[place[1]]
-            if not headroom and buffer.may_resume(own, buffer.threshold_at(account, free, own)):
-                yield place
+            found |= {local.place_of(node, key): (node.buffer, each) for key, each in node.buffer.accounts.items()}
+        return found
 
     def _blame(self, node: str, key: Key) -> None:
         """Work out what is congested, as a pause of this (port, class) begins."""
@@ -197,22 +133,8 @@ class LosslessFabric:
     def _root(self, node: str, key: Key) -> str:
         if node in self._hosts:
             return f"storm of {node}" if self._hosts[node].is_storming else f"receiver {node}"
-        switch, most, paused = self._switches[node], defaultdict[tuple[str, str], int](int), set[tuple[str, str]]()
-        for wire in switch.wires.values():
-            assert isinstance(wire, LosslessWire)
-            if wire.is_paused(key[1]):
-                paused.add((wire.link, wire.direction))
-            for _, charge in wire.charges():
-                if charge.account.key == key:
-                    most[wire.link, wire.direction] += charge.size
-        of_slots = sum(slot.held.get(key[0], 0) for slot in slot_waits(switch.machine)) if switch.charges_slots else 0
-        if of_slots > max(most.values(), default=0):
-            return f"slots of {node}"
-        if not most:
-            return f"{node}"
-        link, direction = max(most, key=lambda place: (most[place], place))
-        further = self._roots.get((link, direction, key[1])) if (link, direction) in paused else None
-        return further or f"{link} {direction}"
+        found, further = local.congested(self._switches[node], key)
+        return (further and self._roots.get((*further, key[1]))) or found
 
     def _pause_ended(self, wire: LosslessWire, interval: Interval) -> None:
         key = wire.link, wire.direction, interval.pfc_class
@@ -221,20 +143,16 @@ class LosslessFabric:
         self._tell(self._from[id(wire)], event)
 
     def _watchdog_changed(self, wire: LosslessWire, pfc_class: int, begins: bool, dropped: int) -> None:
-        event: Event = PfcWatchdogRestored(wire.link, wire.direction, pfc_class, dropped)
-        if begins:
-            assert self._pfc.watchdog is not None
-            event = PfcWatchdogActed(wire.link, wire.direction, pfc_class, self._pfc.watchdog.action, dropped)
-        self._tell(self._from[id(wire)], event)
+        self._tell(self._from[id(wire)], local.watchdog_event(self._pfc, wire, pfc_class, begins, dropped))
 
     def _finish(self, node: str, wires: Mapping[int, Wire]) -> None:
         self.look_for_deadlock()
-        for wire in wires.values():
-            assert isinstance(wire, LosslessWire)
-            wire.finish()
-            for pfc_class, dropped in enumerate(wire.watchdog_dropped):
-                if dropped:
-                    self._tell(node, PfcWatchdogMeasured(wire.link, wire.direction, pfc_class, dropped))
-            if wire.flows:
-                texts = {f"{format_ip(a)}>{format_ip(b)}": ns for (a, b), ns in sorted(wire.flows.items())}
-                self._tell(node, FlowsPaused(wire.link, wire.direction, texts))
+        for event in local.ends_of_wires(wires.values()):
+            self._tell(node, event)
+
+
+def cycle_texts(cycle: Sequence[tuple[Place, str]]) -> tuple[str, ...]:
+    """A circle of `cycle_of`, as `PfcDeadlocked` names it."""
+    return tuple(
+        f"{link} class {pfc_class}" + (f" (slots of {slots})" if slots else "") for (link, _, pfc_class), slots in cycle
+    )

@@ -15,7 +15,7 @@ cdef class LosslessSwitch(SwitchNode):
     cdef public bint charges_slots, _is_quiet
     cdef public SharedBuffer buffer
     cdef public Asking asking
-    cdef public dict links, _held, _in_slots, _port_of
+    cdef public dict links, _held, _in_slots, _port_of, released_at
     cdef public tuple _hand
     cdef public Charge _offered
 

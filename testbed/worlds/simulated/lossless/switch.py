@@ -62,6 +62,8 @@ class LosslessSwitch(SwitchNode):
         """whether charges move between the buffer and the slots: the switch sends no PFC frame before the end"""
         self._port_of: dict[bytes, int] = {}
         """port by which frames of a source came last, by MAC"""
+        self.released_at: dict[Key, int] = {}
+        """when something charged to a (port, class) left last, in ns"""
 
     def own(self, buffer: SharedBuffer, quanta: int, hooks: Hooks, *, charges_slots: bool) -> None:
         """The buffer of this switch."""
@@ -142,6 +144,7 @@ class LosslessSwitch(SwitchNode):
         assert self.buffer is not None
         assert self.asking is not None
         self.buffer.release(charge.account, charge.size)
+        self.released_at[charge.account.key] = self._agenda.now
         if not self._is_quiet:
             self.asking.after_release()
 
@@ -170,6 +173,7 @@ class LosslessSwitch(SwitchNode):
                 self.buffer.take_back(self.buffer.accounts[key], change)
             elif change < 0:
                 self.buffer.release(self.buffer.accounts[key], -change)
+                self.released_at[key] = self._agenda.now
         self._in_slots = now_held
 
     def _depart(self, port: int, frame: bytes) -> None:

@@ -1,0 +1,1 @@
+"""Nodes of the emulated world that send and obey PFC."""
