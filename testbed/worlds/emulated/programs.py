@@ -141,16 +141,14 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
 
 def _lossless_plane(machine: LosslessMachine, task: NodeTask, channel: NodeChannel, clock: EmulatedClock) -> DataPlane:
     """Frames leave the Machine when they leave the port, so that nothing here holds them back."""
-    from switch_nodes.dataplane import DataPlane
+    from switch_nodes.dataplane import DataPlane, PlaneControl, PlaneTiming
 
     return DataPlane(
         machine,
         task.interfaces,
+        PlaneControl(channel.on_event, control=channel.socket, on_control=channel.on_control),
         backpressure=False,
-        on_event=channel.on_event,
-        control=channel.socket,
-        on_control=channel.on_control,
-        clock=clock,
+        timing=PlaneTiming(clock),
         name=task.node.name,
     )
 
