@@ -129,7 +129,7 @@ def refuse_dilation(plan: Plan) -> None:
     clock = clock_of(scenario)
     if scenario.pfc is not None and clock.dilation < (least := lossless_dilation(plan)):
         raise ScenarioError(
-            "with PFC a frame must take so long that this machine can pause its sender in time",
+            f"with PFC a frame must take {1000 * _PFC_FRAME_S:g} ms of real time, so that pauses come in time",
             key="dilation", found=str(clock.dilation), allowed=f"{least} or more; auto",
         )  # fmt: skip
     if clock.dilation == 1:

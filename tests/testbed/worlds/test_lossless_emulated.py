@@ -36,8 +36,8 @@ background:
   - {kind: udp, name: two, from: h4, to: h1, rate: 60Mbps, stop: 20ms}
 time_limit: 2s
 """
-FACTOR = 60
-"""a frame takes 5 ms"""
+FACTOR = 120
+"""a frame takes 10 ms"""
 
 
 def detail(document: dict[str, Any], name: str) -> tuple[str, str]:
@@ -118,16 +118,17 @@ class TestRun:
     def test_others_read_our_frames(self, small: tuple[dict[str, Any], Path]) -> None:
         """tshark and scapy, neither of them ours."""
         _, folder = small
-        captures = sorted((folder / "pcap").glob("*.pcapng"))
-        frames = [frame for path in captures for frame in frames_of(path)]
-        times = [(frame, quanta) for frame in frames if (quanta := decode_pfc(frame)) is not None]
-        assert {quanta[3] for _, quanta in times} == {0, 65535}
-        check_with_scapy(times)
+        by_link = {
+            path: [(frame, quanta) for frame in frames_of(path) if (quanta := decode_pfc(frame)) is not None]
+            for path in (folder / "pcap").glob("*.pcapng")
+        }
+        assert {quanta[3] for times in by_link.values() for _, quanta in times} == {0, 65535}
+        check_with_scapy([each for times in by_link.values() for each in times])
         if shutil.which("tshark") is None:
             pytest.skip("tshark is not installed")
-        told = "".join(read_with_tshark(path) for path in captures).split()
+        path = max(by_link, key=lambda each: len(by_link[each]))
         # The vector of classes, and the time of class 3
-        assert sorted(told) == sorted(f"0x0008,{quanta[3]}" for _, quanta in times)
+        assert read_with_tshark(path).split() == [f"0x0008,{quanta[3]}" for _, quanta in by_link[path]]
 
 
 def frames_of(path: Path) -> Iterator[bytes]:

@@ -40,3 +40,12 @@ def test_one_actor_keeps_its_own_order():
 def test_an_empty_agenda():
     with pytest.raises(IndexError):
         Agenda(1).step()
+
+
+def test_what_is_over_is_kept_late_at_the_floor_and_in_order():
+    agenda, kept = Agenda(1), []
+    for time in (5, 20, 10, 40):
+        agenda.at(time, time, lambda due: kept.append((due, agenda.now)), time)
+    agenda.floor = 15
+    assert agenda.run(30, lambda: True) is False
+    assert kept == [(5, 15), (10, 15), (20, 20)]

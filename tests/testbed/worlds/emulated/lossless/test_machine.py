@@ -127,6 +127,21 @@ def test_a_node_that_stood_still_does_not_send_later_what_it_could_have_sent():
     assert not network.events(PauseAsked)
 
 
+def test_a_timer_that_expires_while_a_node_stands_still_is_served_afterwards():
+    wakes = [0]
+
+    def late(node):
+        wakes[0] += node == "h1"
+        return 1_000_000 if node == "h1" and wakes[0] == 1 else 0
+
+    text = WORST.format(rate="1Gbps", delay="0ns", threshold=90_000, headroom=60_000, more="")
+    network = LosslessNodes(text.partition("faults")[0], late)
+    network.send("h1", "h2", 1, FRAME, at=500_000)
+    network.run(3_000_000)
+    # It wakes up at 1.5 ms, makes 80 us good, and two links take 12 us each.
+    assert network.came("h2") == [1_512_000]
+
+
 def test_a_pfc_frame_counts_from_before_what_the_node_makes_good():
     """h1 wakes up 60 us late each time, five frames of 12 us. What it makes good then must not pass a pause that came
     in the meantime."""
