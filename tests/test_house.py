@@ -27,6 +27,7 @@ def test_no_count_grows(words: str) -> None:
     assert len(found) <= MOST[words], "\n".join(found)
 
 
+@pytest.mark.protocols("all")
 def test_every_file_that_may_name_a_protocol_does() -> None:
     """Otherwise its line, and the reason, are out of date."""
     assert set(house.RIGHTLY_NAMED) - {place for place, _ in house.naming_at_all()} == set()

@@ -16,6 +16,7 @@ __all__ = ["NEEDS", "PLACE", "imports_left_out", "lacking", "left_out", "without
 
 PLACE = "tests/left_out.json"
 """names that are words for something missing, written by `tests.support.without`"""
+_SHARED = ("tests.support.", "benchmarks.")
 NEEDS = "protocols"
 """the mark of a test that runs these protocols; `all`: that reads documents or lists of all"""
 
@@ -37,8 +38,10 @@ def lacking(item: pytest.Item) -> set[str]:
     return set(left_out()) if "all" in needed else needed & left_out()
 
 
+@cache
 def imports_left_out(path: Path) -> bool:
-    """Whether a test file imports a part of the protocol that the tree lacks."""
+    """Whether a test file imports a part of the protocol that the tree lacks, or a module of tests or benchmarks that
+    does."""
     lacks = left_out()
     if not lacks or path.suffix != ".py":
         return False
@@ -47,9 +50,12 @@ def imports_left_out(path: Path) -> bool:
         for name in lacks
         for place in ("switch_nodes.", "workloads.", "testbed.protocols.", "tests.support.")
     )
-    modules = (module for module in imported_modules(path) if module.startswith(begins))
+    modules = set(imported_modules(path))
     part = re.compile(rf"(?:\w+\.)+(?:{'|'.join(map(re.escape, lacks))})(?:[._].*)?")
-    return any(map(part.fullmatch, modules))
+    if any(part.fullmatch(module) for module in modules if module.startswith(begins)):
+        return True
+    shared = (ROOT / f"{module.replace('.', '/')}.py" for module in modules if module.startswith(_SHARED))
+    return any(imports_left_out(each) for each in shared if each.is_file() and each != path)
 
 
 def without_missing(text: str) -> str:

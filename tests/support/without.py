@@ -1,13 +1,14 @@
 """A copy of the tree without one protocol: `python -m tests.support.without NAME --out FOLDER`.
 
-It leaves out the protocol's folders, document, scenarios and tests, and edits nothing. One file lists what is missing
-(`tests/left_out.json`), so that tests skip what they would do with it.
+It leaves out the protocol's folders, document and tests, and the scenarios and sweeps that name it; it edits nothing.
+One file lists what is missing (`tests/left_out.json`), so that tests skip what they would do with it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,7 +17,11 @@ from testbed.protocols import names
 from tests.support.floors import ROOT
 from tests.support.left_out import PLACE
 
-__all__ = ["copy_without", "parts_of"]
+__all__ = ["copy_without", "parts_of", "runs_it"]
+
+_PLAYBOOKS = ("playbooks/scenarios/", "playbooks/sweeps/")
+_KEYS = ("collective", "protocol", "program", "fallback", "all_reduce")
+"""that have the name of a protocol as their value"""
 
 
 def parts_of(name: str) -> tuple[str, ...]:
@@ -29,6 +34,14 @@ def parts_of(name: str) -> tuple[str, ...]:
         f"tests/support/{name}_",
         f"tests/data/histories/{name}.json",
     )
+
+
+def runs_it(path: Path, name: str) -> bool:
+    """Whether it is a scenario or a sweep, and names the protocol, or a program of that name, as what runs."""
+    if path.suffix != ".yaml" or not path.relative_to(ROOT).as_posix().startswith(_PLAYBOOKS):
+        return False
+    value = rf"\b(?:{'|'.join(_KEYS)})[:=]\s*\[?(?:[\w-]+,\s*)*{re.escape(name)}\s*(?:[,}}\]#]|$)"
+    return re.search(value, path.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
 def copy_without(name: str, out: Path) -> list[str]:
@@ -45,12 +58,12 @@ def copy_without(name: str, out: Path) -> list[str]:
     for file in filter(None, listed.split("\0")):
         if not (ROOT / file).is_file():
             continue
-        if file.startswith(parts_of(name)):
+        if file.startswith(parts_of(name)) or runs_it(ROOT / file, name):
             left_out.append(file)
             continue
         (out / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / file, out / file)
-    scenarios = [Path(file).stem for file in left_out if file.startswith(f"playbooks/scenarios/{name}/")]
+    scenarios = [Path(file).stem for file in left_out if file.startswith(_PLAYBOOKS)]
     (out / PLACE).write_text(json.dumps(sorted({name, *scenarios})), encoding="utf-8")
     return left_out
 

@@ -128,6 +128,7 @@ def test_a_row_says_for_whom_it_holds() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.protocols("grid")
 def test_dilation_is_for_benches_that_heed_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "grid", "--dilation", "3"]) == 64
     assert "grid has no such option" in " ".join(capsys.readouterr().err.split())

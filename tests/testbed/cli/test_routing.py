@@ -7,6 +7,8 @@ import pytest
 
 from testbed.cli import main
 
+pytestmark = pytest.mark.protocols("grid")
+
 
 def test_json_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["route", "grid-triangle", "--planner", "geryon", "--json"]) == 0

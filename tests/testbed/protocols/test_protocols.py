@@ -109,6 +109,7 @@ def test_only_these_answer_otherwise_than_most(holds: Callable[[Protocol], objec
     assert [name for name in NAMES if holds(whole_protocol(name))] == [name for name in names.split() if name in NAMES]
 
 
+@pytest.mark.protocols("all")
 def test_names_by_answer_are_in_the_order_of_the_list() -> None:
     assert names_where(lambda each: each.servers()) == ("atp", "esa", "grid", "ps")
     assert names_where(lambda each: each.message_window(1, 1) is not None) == ("netreduce", "shift")
