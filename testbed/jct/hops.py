@@ -14,7 +14,7 @@ from switch_nodes.forwarding.classes import ClassQueue
 from testbed.faults.model import RateChange
 from testbed.jct.model import JctPart, Span
 from testbed.jct.paused import LinkPauses, during
-from testbed.jct.records import Frame, Seen
+from testbed.jct.records import Frame, SeenFrames
 from testbed.scenario.model import Scenario
 from topologies import DIRECTIONS, Direction, Link, LinkShape
 
@@ -137,7 +137,7 @@ class _Wire:
 
 
 def hops_of(
-    scenario: Scenario, seen: Mapping[str, Seen], pauses: Mapping[str, Sequence[Span]], held: LinkPauses
+    scenario: Scenario, seen: Mapping[str, SeenFrames], pauses: Mapping[str, Sequence[Span]], held: LinkPauses
 ) -> Hops:
     """`seen`: by switch; `pauses`: when switches stood still; `held`: when PFC paused links. Frames between two hosts
     are not among them."""
