@@ -1,10 +1,10 @@
 from switch_nodes.aggregators.served cimport ServedJob
-from workloads.datagrams.arrival cimport Arrival as Packet
+from workloads.datagrams.arrival cimport Arrival
 
 cdef long long _ECN
 
 
-cdef class Arrival(Packet):
+cdef class AggregatorArrival(Arrival):
     cdef public ServedJob served
     cdef public long long rank, port, block
     cdef public object wanted

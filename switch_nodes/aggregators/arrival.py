@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from switch_nodes.aggregators.served import ServedJob
-from workloads.datagrams.arrival import Arrival as Packet
+from workloads.datagrams.arrival import Arrival
 from workloads.wire.aggregation import Datagram, DatagramFlag, decode_datagram
 
-__all__ = ["Arrival"]
+__all__ = ["AggregatorArrival"]
 
 _ECN = int(DatagramFlag.ECN)
 
 
-class Arrival(Packet):
+class AggregatorArrival(Arrival):
     """One object serves all packets of a program, one after the other. `Entrance` says whose it is."""
 
     def __init__(self) -> None:
-        Packet.__init__(self)
+        Arrival.__init__(self)
         self.served: ServedJob | None = None
         self.rank = -1
         """rank of its sender; -1: a server, or another switch"""

@@ -1,6 +1,6 @@
 cimport cython
 
-from switch_nodes.aggregators.arrival cimport Arrival
+from switch_nodes.aggregators.arrival cimport AggregatorArrival
 from switch_nodes.aggregators.served cimport ServedJob
 
 cdef long long _DATA, _EXPONENTS, _RESULT, _REMINDER, _RESEND, _EDGE
@@ -11,10 +11,10 @@ cdef class Entrance:
     cdef public long long policy
 
     @cython.locals(served=ServedJob)
-    cpdef str admit(self, Arrival a)
+    cpdef str admit(self, AggregatorArrival a)
     @cython.locals(served=ServedJob)
-    cdef str _contribution(self, Arrival a)
+    cdef str _contribution(self, AggregatorArrival a)
     @cython.locals(served=ServedJob)
-    cdef bint _is_from_above(self, Arrival a) except -1
+    cdef bint _is_from_above(self, AggregatorArrival a) except -1
     @cython.locals(served=ServedJob)
-    cdef str _from_above(self, Arrival a)
+    cdef str _from_above(self, AggregatorArrival a)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.served import ServedJob
 from workloads.wire.aggregation import DatagramFlag, DatagramKind, Policy
 
@@ -24,7 +24,7 @@ class Entrance:
     def __init__(self, served: Mapping[int, ServedJob], policy: Policy) -> None:
         self.served, self.policy = served, int(policy)
 
-    def admit(self, a: Arrival) -> str | None:
+    def admit(self, a: AggregatorArrival) -> str | None:
         """Empty: it is for the program, and its job and sender are in it now; else what is wrong with it. None: it
         passes as through a plain switch."""
         served = self.served.get(a.job)
@@ -45,7 +45,7 @@ class Entrance:
         a.wanted = served.target_of(a.sequence)
         return problem
 
-    def _contribution(self, a: Arrival) -> str:
+    def _contribution(self, a: AggregatorArrival) -> str:
         """What is wrong with it."""
         served = a.served
         assert served is not None
@@ -71,7 +71,7 @@ class Entrance:
             return ""  # the whole sum, as an answer to a NACK
         return "" if served.may_hold(a.port, a.rank, a.sequence, a.bitmap, edge) else "malformed"
 
-    def _is_from_above(self, a: Arrival) -> bool:
+    def _is_from_above(self, a: AggregatorArrival) -> bool:
         served = a.served
         assert served is not None
         to_service = a.destination == served.service
@@ -79,7 +79,7 @@ class Entrance:
             return to_service or a.destination in served.ranks
         return a.kind == _REMINDER and to_service
 
-    def _from_above(self, a: Arrival) -> str:
+    def _from_above(self, a: AggregatorArrival) -> str:
         """From the server; at a rack's switch also from the switch that collects."""
         served = a.served
         assert served is not None

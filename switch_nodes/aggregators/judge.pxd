@@ -1,6 +1,6 @@
 cimport cython
 
-from switch_nodes.aggregators.arrival cimport Arrival
+from switch_nodes.aggregators.arrival cimport AggregatorArrival
 from switch_nodes.aggregators.memory cimport Aggregator, Memory
 from switch_nodes.aggregators.served cimport ServedJob
 
@@ -14,14 +14,14 @@ cdef class SlotJudge:
     cdef bint _reclaims
 
     @cython.locals(slot=Aggregator)
-    cpdef object of_contribution(self, Arrival a)
-    cpdef object of_resend(self, Arrival a, Aggregator slot)
-    cpdef object of_result(self, Arrival a)
-    cpdef object of_reminder(self, Arrival a)
+    cpdef object of_contribution(self, AggregatorArrival a)
+    cpdef object of_resend(self, AggregatorArrival a, Aggregator slot)
+    cpdef object of_result(self, AggregatorArrival a)
+    cpdef object of_reminder(self, AggregatorArrival a)
     @cython.locals(slot=Aggregator)
-    cpdef bint is_owner(self, Arrival a) except -1
+    cpdef bint is_owner(self, AggregatorArrival a) except -1
     @cython.locals(served=ServedJob)
-    cpdef bint belongs_here(self, Arrival a) except -1
-    cpdef bint completes(self, Aggregator slot, Arrival a) except -1
-    cpdef bint is_successor(self, Aggregator slot, Arrival a) except -1
-    cpdef bint is_preferred(self, Aggregator slot, Arrival a) except -1
+    cpdef bint belongs_here(self, AggregatorArrival a) except -1
+    cpdef bint completes(self, Aggregator slot, AggregatorArrival a) except -1
+    cpdef bint is_successor(self, Aggregator slot, AggregatorArrival a) except -1
+    cpdef bint is_preferred(self, Aggregator slot, AggregatorArrival a) except -1

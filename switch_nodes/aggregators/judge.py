@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.memory import Aggregator, Memory
 from switch_nodes.aggregators.tables import AggregatorEvent
 from switch_nodes.jobs import AggregatorKnobs
@@ -27,7 +27,7 @@ class SlotJudge:
     def __init__(self, memory: Memory, knobs: AggregatorKnobs) -> None:
         self.memory, self.knobs, self._reclaims = memory, knobs, knobs.reclaim
 
-    def of_contribution(self, a: Arrival) -> AggregatorEvent:
+    def of_contribution(self, a: AggregatorArrival) -> AggregatorEvent:
         slot = self.memory.occupant(a.slot)
         if a.flags & _RESEND:
             return self.of_resend(a, slot)
@@ -47,12 +47,12 @@ class SlotJudge:
             return AggregatorEvent.OTHER_LOWER
         return AggregatorEvent.OTHER
 
-    def of_resend(self, a: Arrival, slot: Aggregator | None) -> AggregatorEvent:
+    def of_resend(self, a: AggregatorArrival, slot: Aggregator | None) -> AggregatorEvent:
         if slot is None or not slot.is_of(a):
             return AggregatorEvent.RESEND_OTHER
         return AggregatorEvent.RESEND_OWN if slot.size == a.count else AggregatorEvent.MISMATCH
 
-    def of_result(self, a: Arrival) -> AggregatorEvent:
+    def of_result(self, a: AggregatorArrival) -> AggregatorEvent:
         if not self.is_owner(a):
             return AggregatorEvent.RESULT_OTHER
         return (
@@ -61,24 +61,24 @@ class SlotJudge:
             else AggregatorEvent.RESULT_OWN
         )
 
-    def of_reminder(self, a: Arrival) -> AggregatorEvent:
+    def of_reminder(self, a: AggregatorArrival) -> AggregatorEvent:
         return AggregatorEvent.REMINDER_OWN if self.is_owner(a) else AggregatorEvent.REMINDER_OTHER
 
-    def is_owner(self, a: Arrival) -> bool:
+    def is_owner(self, a: AggregatorArrival) -> bool:
         """Whether the slot serves the block that the server speaks of; it need not know the tensor."""
         slot = self.memory.occupant(a.slot)
         return slot is not None and slot.served is a.served and slot.sequence == a.sequence
 
-    def belongs_here(self, a: Arrival) -> bool:
+    def belongs_here(self, a: AggregatorArrival) -> bool:
         served = a.served
         assert served is not None
         return served.joins(a.port, a.rank, a.sequence, a.bitmap, a.flags & _EDGE != 0)
 
-    def completes(self, slot: Aggregator, a: Arrival) -> bool:
+    def completes(self, slot: Aggregator, a: AggregatorArrival) -> bool:
         """Decided by who is inside, not by how many packets came."""
         return slot.bitmap | a.bitmap == slot.target
 
-    def is_successor(self, slot: Aggregator, a: Arrival) -> bool:
+    def is_successor(self, slot: Aggregator, a: AggregatorArrival) -> bool:
         """Of a newer tensor, or a window later in the same one; both are counted modulo 2^32. A worker that sends it
         has the result of the slot's block, which is complete. Where a job has more blocks outstanding than the switch
         has indices, two of them may name one index: those are no successors."""
@@ -87,6 +87,6 @@ class SlotJudge:
         window: int = slot.served.config.window
         return window <= (a.sequence - slot.sequence) & 0xFFFFFFFF < _HALF
 
-    def is_preferred(self, slot: Aggregator, a: Arrival) -> bool:
+    def is_preferred(self, slot: Aggregator, a: AggregatorArrival) -> bool:
         """Strictly: a tie keeps the occupant."""
         return a.priority > slot.priority

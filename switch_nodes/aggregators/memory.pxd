@@ -1,7 +1,7 @@
 cimport cython
 from libc.stdint cimport int32_t
 
-from switch_nodes.aggregators.arrival cimport Arrival
+from switch_nodes.aggregators.arrival cimport AggregatorArrival
 from switch_nodes.aggregators.served cimport ServedJob
 from workloads.kernels cimport add_words, read_words
 
@@ -17,10 +17,10 @@ cdef class Aggregator:
     cdef public int32_t[::1] values
     cdef public bint congested, overflow
 
-    cpdef bint is_of(self, Arrival a)
+    cpdef bint is_of(self, AggregatorArrival a)
     cpdef tuple names(self)
     @cython.locals(rank=cython.longlong, entered=list)
-    cpdef add(self, Arrival a)
+    cpdef add(self, AggregatorArrival a)
 
 
 cdef class Memory:
@@ -29,6 +29,6 @@ cdef class Memory:
     cpdef Aggregator occupant(self, long long index)
     @cython.locals(slot=Aggregator)
     cpdef long long state_of(self, long long index) except -1
-    cpdef Aggregator take(self, Arrival a, long long now)
+    cpdef Aggregator take(self, AggregatorArrival a, long long now)
     @cython.locals(slot=Aggregator)
     cpdef free(self, long long index, long long now)

@@ -8,7 +8,7 @@ import cython
 import numpy as np
 from numpy.typing import NDArray
 
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.tables import AggregatorState
 from workloads.datagrams.worker_sets import ranks_in
 from workloads.wire.aggregation import AggregationHeader, decode_datagram
@@ -39,7 +39,7 @@ def _add_elements(one: _Elements, other: _Elements, op: int) -> tuple[_Elements,
 class Aggregator:
     """An occupied slot."""
 
-    def __init__(self, a: Arrival, now: int) -> None:
+    def __init__(self, a: AggregatorArrival, now: int) -> None:
         """Empty, and owned by the block of the packet."""
         served = a.served
         assert served is not None, "it was admitted"
@@ -57,11 +57,11 @@ class Aggregator:
         self.congested = self.overflow = False
         self.opened = now
 
-    def is_of(self, a: Arrival) -> bool:
+    def is_of(self, a: AggregatorArrival) -> bool:
         """Whether it serves the block of the packet."""
         return self.sequence == a.sequence and self.job == a.job and self.tensor == a.tensor
 
-    def add(self, a: Arrival) -> None:
+    def add(self, a: AggregatorArrival) -> None:
         """The first one is taken, others are added; exponents: the largest."""
         if a.count != self.size:
             raise ValueError(f"{a.count} elements for a slot of {self.size}")
@@ -139,7 +139,7 @@ class Memory:
             return _EMPTY
         return _DONE if slot.bitmap == slot.target else _FILLING
 
-    def take(self, a: Arrival, now: int) -> Aggregator:
+    def take(self, a: AggregatorArrival, now: int) -> Aggregator:
         """The empty slot that the packet names becomes that of its block."""
         slot = Aggregator(a, now)
         self.slots[a.slot] = slot

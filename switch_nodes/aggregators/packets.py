@@ -6,7 +6,7 @@ from typing import Any
 
 import cython
 
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.memory import Aggregator
 from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.jobs import JobMember
@@ -46,7 +46,7 @@ _IDENT, _FRAGMENT, _OWN_TTL = _PLAIN.ident, _PLAIN.flags_fragment, _PLAIN.ttl
 _RESULT, _FROM_PORT = int(DatagramKind.RESULT), AGGREGATION_PORT
 
 
-def with_flags(a: Arrival, flags: int) -> bytes:
+def with_flags(a: AggregatorArrival, flags: int) -> bytes:
     """The frame with other flags; all else stays."""
     size = AT_PAYLOAD + 4 * a.count
     draft = new_draft(size)
@@ -58,7 +58,7 @@ def with_flags(a: Arrival, flags: int) -> bytes:
     return finished(draft)
 
 
-def with_sum(a: Arrival, slot: Aggregator, flags: int, is_result: bool) -> bytes:
+def with_sum(a: AggregatorArrival, slot: Aggregator, flags: int, is_result: bool) -> bytes:
     """The frame with other flags and what is in the slot; sender, receiver and traffic class stay. `is_result`: as a
     result, which names the packet's slot."""
     size = AT_PAYLOAD + 4 * slot.size
@@ -105,7 +105,7 @@ def _of_service(served: ServedJob, dst_mac: bytes, dst_ip: bytes) -> Envelope:
     return Envelope(served.config.service_mac, dst_mac, served.config.service_ip, dst_ip, AGGREGATION_PORT, _ECT)
 
 
-def redirected(a: Arrival, member: JobMember) -> bytes:
+def redirected(a: AggregatorArrival, member: JobMember) -> bytes:
     """The same, towards another worker: for the switch of its rack."""
     found = a.found
     envelope = Envelope(
@@ -114,7 +114,7 @@ def redirected(a: Arrival, member: JobMember) -> bytes:
     return encode_datagram(envelope, AGGREGATION_PORT, found.header, found.payload)
 
 
-def answer_empty(a: Arrival) -> bytes:
+def answer_empty(a: AggregatorArrival) -> bytes:
     """REMINDER_EMPTY to the server: bitmap0 0; bitmap1 the rack whose switch has nothing, 0: the switch that
     collects."""
     served = a.served

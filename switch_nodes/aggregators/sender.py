@@ -7,7 +7,7 @@ from typing import Any
 
 import cython
 
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.memory import Aggregator
 from switch_nodes.aggregators.packets import from_slot, redirected
 from switch_nodes.aggregators.served import ServedJob
@@ -35,7 +35,7 @@ class AggregatorSender(SlotService):
         SlotService.__init__(self, slots, aggregator_table(knobs), kinds, *queues, traced=traced)
         self.knobs, self._macs = knobs, macs
 
-    def _send_slot(self, a: Arrival, slot: Aggregator, reason: str) -> None:
+    def _send_slot(self, a: AggregatorArrival, slot: Aggregator, reason: str) -> None:
         """The packet goes on with what is in the slot instead of what it brought."""
         served = a.served
         assert served is not None
@@ -49,7 +49,7 @@ class AggregatorSender(SlotService):
         self._tell_partial(slot, a.slot, reason)
         self._emit_up(served, a.sequence, with_sum(a, slot, flags, False))
 
-    def _send_occupant(self, a: Arrival, reason: str) -> None:
+    def _send_occupant(self, a: AggregatorArrival, reason: str) -> None:
         """What is in the slot goes to its own server, and the slot is empty."""
         slot = self._occupant(a.slot)
         self._count(reason)
@@ -57,12 +57,12 @@ class AggregatorSender(SlotService):
         self._emit_up(slot.served, slot.sequence, from_slot(slot, a.slot))
         self.memory.free(a.slot, self._now)
 
-    def _send_on(self, a: Arrival, added: int) -> None:
+    def _send_on(self, a: AggregatorArrival, added: int) -> None:
         served, flags = a.served, a.flags_with(added)
         assert served is not None
         self._emit_up(served, a.sequence, a.frame if flags == a.flags else with_flags(a, flags))
 
-    def _send_sum(self, a: Arrival, slot: Aggregator) -> None:
+    def _send_sum(self, a: AggregatorArrival, slot: Aggregator) -> None:
         """To all, from the service."""
         served = a.served
         assert served is not None
@@ -72,7 +72,7 @@ class AggregatorSender(SlotService):
         if self.knobs.ps_copy:
             self._send_copy(served.server, frame, served.server.ip)
 
-    def _send_copies(self, a: Arrival, frame: bytes) -> None:
+    def _send_copies(self, a: AggregatorArrival, frame: bytes) -> None:
         """One for each worker of the job here, and one for the switch of each other rack. The latter is addressed to
         the service, on the way to that rack's first worker."""
         served = a.served
@@ -86,7 +86,7 @@ class AggregatorSender(SlotService):
         self._count("results_out")
         self._emit_to(member, addressed(frame, member.mac, ip))
 
-    def _spread(self, a: Arrival) -> None:
+    def _spread(self, a: AggregatorArrival) -> None:
         """Switches of other racks may have something, too."""
         assert a.served is not None
         for member in a.served.heads:
@@ -101,7 +101,7 @@ class AggregatorSender(SlotService):
         port = self._macs.lookup(member.mac, frame)
         self.outbox.append((member.port if port is None else port, frame))
 
-    def _tell_sum(self, a: Arrival, slot: Aggregator) -> None:
+    def _tell_sum(self, a: AggregatorArrival, slot: Aggregator) -> None:
         """Late copies of all contributions make the same sum again. No host needs it."""
         served = a.served
         assert served is not None

@@ -1,6 +1,6 @@
 cimport cython
 
-from switch_nodes.aggregators.arrival cimport Arrival
+from switch_nodes.aggregators.arrival cimport AggregatorArrival
 from switch_nodes.aggregators.entrance cimport Entrance
 from switch_nodes.aggregators.judge cimport SlotJudge
 from switch_nodes.aggregators.memory cimport Aggregator
@@ -17,28 +17,28 @@ cdef class AggregatorService(AggregatorSender):
     cdef public Entrance _entrance
     cdef public object _age
 
-    @cython.locals(a=Arrival, entrance=Entrance, problem=str)
+    @cython.locals(a=AggregatorArrival, entrance=Entrance, problem=str)
     cpdef take(self, Py_ssize_t port, bytes frame, long long now)
     @cython.locals(served=ServedJob)
-    cdef _handle(self, Arrival a)
+    cdef _handle(self, AggregatorArrival a)
     @cython.locals(slot=Aggregator)
-    cpdef send_sum(self, Arrival a)
+    cpdef send_sum(self, AggregatorArrival a)
     @cython.locals(slot=Aggregator, served=ServedJob)
-    cpdef release(self, Arrival a)
+    cpdef release(self, AggregatorArrival a)
     @cython.locals(slot=Aggregator)
-    cpdef repeat_sum(self, Arrival a)
-    cpdef pass_on(self, Arrival a)
+    cpdef repeat_sum(self, AggregatorArrival a)
+    cpdef pass_on(self, AggregatorArrival a)
     @cython.locals(slot=Aggregator)
-    cpdef collide(self, Arrival a)
+    cpdef collide(self, AggregatorArrival a)
     @cython.locals(occupant=Aggregator)
-    cpdef evict(self, Arrival a)
-    cpdef reclaim(self, Arrival a)
+    cpdef evict(self, AggregatorArrival a)
+    cpdef reclaim(self, AggregatorArrival a)
     @cython.locals(slot=Aggregator)
-    cpdef flush(self, Arrival a)
-    cpdef free_and_deliver(self, Arrival a)
-    cpdef deliver(self, Arrival a)
-    cpdef send_reminded(self, Arrival a)
-    cpdef answer_empty(self, Arrival a)
+    cpdef flush(self, AggregatorArrival a)
+    cpdef free_and_deliver(self, AggregatorArrival a)
+    cpdef deliver(self, AggregatorArrival a)
+    cpdef send_reminded(self, AggregatorArrival a)
+    cpdef answer_empty(self, AggregatorArrival a)
     @cython.locals(slot=Aggregator)
-    cpdef Aggregator _note(self, Arrival a)
+    cpdef Aggregator _note(self, AggregatorArrival a)
     cdef _complete(self, Aggregator slot)

@@ -13,7 +13,7 @@ from typing import Any
 
 import cython
 
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.entrance import Entrance
 from switch_nodes.aggregators.judge import SlotJudge
 from switch_nodes.aggregators.memory import Aggregator
@@ -76,7 +76,7 @@ class AggregatorService(AggregatorSender):
         """As a plain switch."""
         raise NotImplementedError
 
-    def _handle(self, a: Arrival) -> None:
+    def _handle(self, a: AggregatorArrival) -> None:
         served = a.served
         assert served is not None
         if a.block not in served.delivered:
@@ -94,7 +94,7 @@ class AggregatorService(AggregatorSender):
         else:
             self._drop(a, "unexpected")
 
-    def handlers(self) -> dict[AggregatorAction, Callable[[Arrival], object]]:
+    def handlers(self) -> dict[AggregatorAction, Callable[[AggregatorArrival], object]]:
         """What is done for each action of the table."""
         return {
             **self.shared_handlers(AggregatorAction),
@@ -112,13 +112,13 @@ class AggregatorService(AggregatorSender):
             AggregatorAction.ANSWER_EMPTY: self.answer_empty,
         }
 
-    def send_sum(self, a: Arrival) -> None:
+    def send_sum(self, a: AggregatorArrival) -> None:
         """The last packet goes on with the sum; the slot keeps it until the server's result comes."""
         slot = self.add(a)
         self._complete(slot)
         self._send_slot(a, slot, "complete")
 
-    def release(self, a: Arrival) -> None:
+    def release(self, a: AggregatorArrival) -> None:
         """As `send_sum`, but without waiting for a result: the slot is free, and a sum of the whole job goes to its
         workers."""
         slot, served = self.add(a), a.served
@@ -131,23 +131,23 @@ class AggregatorService(AggregatorSender):
             self._send_sum(a, slot)
         self.memory.free(a.slot, self._now)
 
-    def repeat_sum(self, a: Arrival) -> None:
+    def repeat_sum(self, a: AggregatorArrival) -> None:
         slot = self._note(a)
         self._count("repeated")
         self._send_slot(a, slot, "repeated")
 
-    def pass_on(self, a: Arrival) -> None:
+    def pass_on(self, a: AggregatorArrival) -> None:
         self._count("passed")
         self._send_on(a, 0)
 
-    def collide(self, a: Arrival) -> None:
+    def collide(self, a: AggregatorArrival) -> None:
         slot = self._occupant(a.slot)
         self._count("collided")
         self.events.append(Collided(a.job, a.block, a.rank, a.slot, slot.served.job, slot.block))
         slot.priority = self._age(slot.priority)
         self._send_on(a, _COLLISION)
 
-    def evict(self, a: Arrival) -> None:
+    def evict(self, a: AggregatorArrival) -> None:
         """One in, one out."""
         occupant = self._occupant(a.slot)
         if occupant.block not in occupant.served.delivered:
@@ -155,13 +155,13 @@ class AggregatorService(AggregatorSender):
         self._send_occupant(a, "evicted")
         self.add(a)
 
-    def reclaim(self, a: Arrival) -> None:
+    def reclaim(self, a: AggregatorArrival) -> None:
         """What is inside belongs to a block that is complete; then the packet meets an empty slot."""
         self._count("reclaimed")
         self.memory.free(a.slot, self._now)
         self._step(a, self.judge.of_contribution(a))
 
-    def flush(self, a: Arrival) -> None:
+    def flush(self, a: AggregatorArrival) -> None:
         """What is inside leaves with the packet. Either one of the two bitmaps contains the other, or they have nothing
         in common. Packets bring one worker, or workers of another rack that are all inside together, or the whole sum.
         Where no header names both, parts of two racks of a large job, each leaves for itself.
@@ -179,12 +179,12 @@ class AggregatorService(AggregatorSender):
             self._send_slot(a, slot, "flushed")
         self.memory.free(a.slot, self._now)
 
-    def free_and_deliver(self, a: Arrival) -> None:
+    def free_and_deliver(self, a: AggregatorArrival) -> None:
         self._count("freed")
         self.memory.free(a.slot, self._now)
         self.deliver(a)
 
-    def deliver(self, a: Arrival) -> None:
+    def deliver(self, a: AggregatorArrival) -> None:
         """A result to all goes to all; one that repairs a loss of one worker just passes."""
         assert a.served is not None
         if a.destination == a.served.service:
@@ -192,21 +192,21 @@ class AggregatorService(AggregatorSender):
         else:
             self.forward(a.port, a.frame)
 
-    def send_reminded(self, a: Arrival) -> None:
+    def send_reminded(self, a: AggregatorArrival) -> None:
         self._send_occupant(a, "reminded")
         self._spread(a)
 
-    def answer_empty(self, a: Arrival) -> None:
+    def answer_empty(self, a: AggregatorArrival) -> None:
         self._count("answered_empty")
         assert a.served is not None
         self._emit_to(a.served.server, answer_empty(a))
         self._spread(a)
 
-    def drop_duplicate(self, a: Arrival) -> None:
+    def drop_duplicate(self, a: AggregatorArrival) -> None:
         self._note(a)
         AggregatorSender.drop_duplicate(self, a)
 
-    def _note(self, a: Arrival) -> Aggregator:
+    def _note(self, a: AggregatorArrival) -> Aggregator:
         """A copy counts nowhere, but its mark and its priority are news."""
         slot = self._occupant(a.slot)
         slot.congested = slot.congested or a.congested

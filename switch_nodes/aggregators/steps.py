@@ -9,7 +9,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.memory import Aggregator, Memory
 from workloads.automaton import UNFORESEEN, Automaton, words
 from workloads.datagrams.blocks import ContributionIgnored, PartialSent, SlotChanged, SlotMixed
@@ -43,14 +43,14 @@ class SlotService(Quick):
         self._actions: Any = array("q", chosen)
         handlers = self.handlers()
         self._handlers = [handlers[action] for action in actions]
-        self._arrival = Arrival()
+        self._arrival = AggregatorArrival()
         self._now = 0
 
-    def handlers(self) -> dict[Any, Callable[[Arrival], object]]:
+    def handlers(self) -> dict[Any, Callable[[AggregatorArrival], object]]:
         """What is done for each action of the table."""
         raise NotImplementedError
 
-    def shared_handlers(self, actions: Any) -> dict[Any, Callable[[Arrival], object]]:
+    def shared_handlers(self, actions: Any) -> dict[Any, Callable[[AggregatorArrival], object]]:
         """Of actions that all tables have."""
         return {
             actions.ADD: self.add,
@@ -63,7 +63,7 @@ class SlotService(Quick):
         """Of a slot, by number."""
         return self.memory.state_of(index)
 
-    def _step(self, a: Arrival, event: Any) -> None:
+    def _step(self, a: AggregatorArrival, event: Any) -> None:
         before = self.state_of(a.slot)
         step = before * self._causes + event.number
         if self._traced:
@@ -71,7 +71,7 @@ class SlotService(Quick):
             self.events.append(SlotChanged(a.job, a.slot, 0, a.block, a.rank, *names))
         self._handlers[self._actions[step]](a)
 
-    def add(self, a: Arrival) -> Aggregator:
+    def add(self, a: AggregatorArrival) -> Aggregator:
         """Into its slot, which is empty or its own."""
         slot = self.memory.occupant(a.slot)
         if slot is None:
@@ -79,19 +79,19 @@ class SlotService(Quick):
         self._enter(slot, a)
         return slot
 
-    def _enter(self, slot: Aggregator, a: Arrival) -> None:
+    def _enter(self, slot: Aggregator, a: AggregatorArrival) -> None:
         """By what the elements are, not by what the judge took them for: the checker is there to find a wrong judge."""
         if not slot.is_of(a):
             self.events.append(SlotMixed(a.job, a.block, a.rank, a.slot, slot.served.job, slot.block))
         slot.add(a)
 
-    def drop_duplicate(self, a: Arrival) -> None:
+    def drop_duplicate(self, a: AggregatorArrival) -> None:
         self._drop(a, "duplicate")
 
-    def drop_mismatch(self, a: Arrival) -> None:
+    def drop_mismatch(self, a: AggregatorArrival) -> None:
         self._drop(a, "mismatch")
 
-    def drop_unforeseen(self, a: Arrival) -> None:
+    def drop_unforeseen(self, a: AggregatorArrival) -> None:
         self._drop(a, UNFORESEEN)
 
     def _occupant(self, index: int) -> Aggregator:
@@ -103,7 +103,7 @@ class SlotService(Quick):
         entered = tuple(slot.entered)
         self.events.append(PartialSent(slot.served.job, slot.block, index, entered, slot.bitmap, reason))
 
-    def _drop(self, a: Arrival, reason: str) -> None:
+    def _drop(self, a: AggregatorArrival, reason: str) -> None:
         self._ignore(ContributionIgnored(a.job, a.rank, a.block, a.slot, reason))
 
     def _ignore(self, event: ContributionIgnored) -> None:

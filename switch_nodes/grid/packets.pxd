@@ -1,4 +1,4 @@
-from switch_nodes.aggregators.arrival cimport Arrival
+from switch_nodes.aggregators.arrival cimport AggregatorArrival
 from switch_nodes.aggregators.memory cimport Aggregator
 from switch_nodes.aggregators.packets cimport put_sum
 from workloads.kernels cimport copy_bytes, finished, new_draft, put8

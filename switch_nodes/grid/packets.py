@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cython
 
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.memory import Aggregator
 from switch_nodes.routes.layout import RoutedSwitch
 from workloads.wire import Envelope
@@ -46,7 +46,7 @@ def from_slot(slot: Aggregator, head: bytes, flags: int) -> bytes:
     return finished(draft)
 
 
-def rate_packet(a: Arrival, switch: RoutedSwitch) -> bytes:
+def rate_packet(a: AggregatorArrival, switch: RoutedSwitch) -> bytes:
     """To the packet's worker: its slot is taken."""
     found = a.found
     header = found.header._replace(kind=DatagramKind.RATE, flags=int(DatagramFlag.ECN), nelem=0)

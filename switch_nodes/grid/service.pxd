@@ -1,6 +1,6 @@
 cimport cython
 
-from switch_nodes.aggregators.arrival cimport Arrival
+from switch_nodes.aggregators.arrival cimport AggregatorArrival
 from switch_nodes.aggregators.memory cimport Aggregator
 from switch_nodes.aggregators.packets cimport with_flags
 from switch_nodes.aggregators.steps cimport SlotService
@@ -32,33 +32,33 @@ cdef class GridService(SlotService):
     @cython.locals(ports=tuple)
     cpdef take(self, Py_ssize_t port, bytes frame, long long now)
     cpdef forward_plainly(self, long long port, bytes frame)
-    @cython.locals(a=Arrival)
+    @cython.locals(a=AggregatorArrival)
     cdef _hear(self, long long port, bytes frame)
     @cython.locals(slot=Aggregator)
-    cpdef bint frees(self, Arrival a) except -1
-    @cython.locals(a=Arrival)
+    cpdef bint frees(self, AggregatorArrival a) except -1
+    @cython.locals(a=AggregatorArrival)
     cdef _receive(self, long long port, bytes frame)
     @cython.locals(job=Tally)
-    cpdef bint admit(self, Arrival a) except -1
+    cpdef bint admit(self, AggregatorArrival a) except -1
     @cython.locals(slot=Aggregator, own=cython.bint, ahead=cython.longlong)
-    cpdef object judge(self, Arrival a)
+    cpdef object judge(self, AggregatorArrival a)
     @cython.locals(slot=Aggregator)
-    cpdef Aggregator add(self, Arrival a)
+    cpdef Aggregator add(self, AggregatorArrival a)
     @cython.locals(slot=Aggregator)
-    cpdef send_sum(self, Arrival a)
+    cpdef send_sum(self, AggregatorArrival a)
     @cython.locals(slot=Aggregator)
-    cpdef flush(self, Arrival a)
-    cpdef pass_on(self, Arrival a)
-    cpdef bypass(self, Arrival a)
+    cpdef flush(self, AggregatorArrival a)
+    cpdef pass_on(self, AggregatorArrival a)
+    cpdef bypass(self, AggregatorArrival a)
     @cython.locals(slot=Aggregator)
-    cpdef collide(self, Arrival a)
-    cpdef turn_away(self, Arrival a)
-    cpdef reclaim(self, Arrival a)
-    cpdef free(self, Arrival a)
-    cpdef stay(self, Arrival a)
-    cpdef go_around(self, Arrival a, long long bitmap)
-    cpdef _send_slot(self, Arrival a, Aggregator slot, str reason, long long flags)
-    cdef _send_on(self, Arrival a, long long flags)
+    cpdef collide(self, AggregatorArrival a)
+    cpdef turn_away(self, AggregatorArrival a)
+    cpdef reclaim(self, AggregatorArrival a)
+    cpdef free(self, AggregatorArrival a)
+    cpdef stay(self, AggregatorArrival a)
+    cpdef go_around(self, AggregatorArrival a, long long bitmap)
+    cpdef _send_slot(self, AggregatorArrival a, Aggregator slot, str reason, long long flags)
+    cdef _send_on(self, AggregatorArrival a, long long flags)
     cdef _route_own(self, bytes frame)
     @cython.locals(port=cython.longlong)
     cdef _leave_by(self, tuple ports, bytes frame)

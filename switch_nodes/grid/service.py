@@ -14,7 +14,7 @@ from typing import Any
 
 import cython
 
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.memory import Aggregator
 from switch_nodes.aggregators.steps import SlotService
 from switch_nodes.config import SwitchConfig
@@ -132,7 +132,7 @@ class GridService(SlotService):
         a.slot = slot_index(a.job, a.sequence, self._slots)
         self._step(a, GridSlotEvent.RESULT_OWN if self.frees(a) else GridSlotEvent.RESULT_OTHER)
 
-    def frees(self, a: Arrival) -> bool:
+    def frees(self, a: AggregatorArrival) -> bool:
         """Whether a result is that of its slot."""
         slot = self.memory.occupant(a.slot)
         return slot is not None and slot.sequence == a.sequence and slot.job == a.job
@@ -154,7 +154,7 @@ class GridService(SlotService):
         self._count("data_in")
         self._step(a, self.judge(a))
 
-    def admit(self, a: Arrival) -> bool:
+    def admit(self, a: AggregatorArrival) -> bool:
         """Whether it is a contribution; its sender, and where it belongs, is in it then."""
         job = self.tally
         a.served, a.rank = job, job.ranks.get(a.source, -1)
@@ -172,7 +172,7 @@ class GridService(SlotService):
         a.slot = slot_index(a.job, a.sequence, self._slots)
         return True
 
-    def judge(self, a: Arrival) -> GridSlotEvent:
+    def judge(self, a: AggregatorArrival) -> GridSlotEvent:
         """An empty slot is opened only for tokens, which are taken here."""
         slot = self.memory.occupant(a.slot)
         own = slot is not None and slot.sequence == a.sequence
@@ -198,7 +198,7 @@ class GridService(SlotService):
     def state_of(self, index: int) -> int:
         return 0 if self.memory.occupant(index) is None else 1
 
-    def handlers(self) -> dict[GridSlotAction, Callable[[Arrival], object]]:
+    def handlers(self) -> dict[GridSlotAction, Callable[[AggregatorArrival], object]]:
         """What is done for each action of the table."""
         return {
             **self.shared_handlers(GridSlotAction),
@@ -213,19 +213,19 @@ class GridService(SlotService):
             GridSlotAction.STAY: self.stay,
         }
 
-    def add(self, a: Arrival) -> Aggregator:
+    def add(self, a: AggregatorArrival) -> Aggregator:
         slot = SlotService.add(self, a)
         self._added_bytes += len(a.frame)
         self._count(self._added[a.rank])
         return slot
 
-    def send_sum(self, a: Arrival) -> None:
+    def send_sum(self, a: AggregatorArrival) -> None:
         slot = self.add(a)
         self._count("summed")
         self.tally.useful_ns += self._now - slot.opened
         self._send_slot(a, slot, "complete", 0)
 
-    def flush(self, a: Arrival) -> None:
+    def flush(self, a: AggregatorArrival) -> None:
         """A worker misses the sum: all that is here of the block goes to the server, with what the worker brought.
         Later packets of it go around."""
         slot = self._occupant(a.slot)
@@ -235,55 +235,55 @@ class GridService(SlotService):
         self._send_slot(a, slot, "flushed", _RESEND)
         self.go_around(a, slot.bitmap)
 
-    def pass_on(self, a: Arrival) -> None:
+    def pass_on(self, a: AggregatorArrival) -> None:
         self._count("passed")
         self.go_around(a, a.bitmap)
         self._send_on(a, a.flags_with(0))
 
-    def bypass(self, a: Arrival) -> None:
+    def bypass(self, a: AggregatorArrival) -> None:
         self._count("bypassed")
         self.tally.leave(a.block, a.bitmap)
         self.refused.pass_by(a.block, a.bitmap, a.wanted)
         self._send_on(a, a.flags_with(0))
 
-    def collide(self, a: Arrival) -> None:
+    def collide(self, a: AggregatorArrival) -> None:
         slot = self._occupant(a.slot)
         self._count("collided")
         self.events.append(Collided(a.job, a.block, a.rank, a.slot, slot.job, slot.block))
         self.go_around(a, a.bitmap)
         self._send_on(a, a.flags | _COLLISION)
 
-    def turn_away(self, a: Arrival) -> None:
+    def turn_away(self, a: AggregatorArrival) -> None:
         self._count("turned_away")
         self._drop(a, DROP_REASONS[GridSlotAction.TURN_AWAY])
         self._route_own(rate_packet(a, self.grid))
 
-    def reclaim(self, a: Arrival) -> None:
+    def reclaim(self, a: AggregatorArrival) -> None:
         self._count("reclaimed")
         self.memory.free(a.slot, self._now)
         self._step(a, self.judge(a))
 
-    def free(self, a: Arrival) -> None:
+    def free(self, a: AggregatorArrival) -> None:
         self._count("freed")
         self.memory.free(a.slot, self._now)
 
-    def stay(self, a: Arrival) -> None:
+    def stay(self, a: AggregatorArrival) -> None:
         pass
 
-    def go_around(self, a: Arrival, bitmap: int) -> None:
+    def go_around(self, a: AggregatorArrival, bitmap: int) -> None:
         """The rest of the block does not stop here: what it would wait for is with the server."""
         self.tally.leave(a.block, bitmap)
         if bitmap != a.wanted and not self.refused.has(a.block):
             self.refused.add(a.block)
         self.refused.pass_by(a.block, bitmap, a.wanted)
 
-    def _send_slot(self, a: Arrival, slot: Aggregator, reason: str, flags: int) -> None:
+    def _send_slot(self, a: AggregatorArrival, slot: Aggregator, reason: str, flags: int) -> None:
         self._tell_partial(slot, a.slot, reason)
         self.tally.leave(slot.block, slot.bitmap)
         self._route_own(from_slot(slot, self._head, flags))
         self.memory.free(a.slot, self._now)
 
-    def _send_on(self, a: Arrival, flags: int) -> None:
+    def _send_on(self, a: AggregatorArrival, flags: int) -> None:
         """The packet to the server."""
         self._route_own(addressed(with_flags(a, flags), self.grid.server_mac, self.grid.server_ip))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from switch_nodes.netreduce.frames import DataPacket
 from switch_nodes.netreduce.placement import PacketPlace
 
-__all__ = ["Contribution"]
+__all__ = ["RingContribution"]
 
 
-class Contribution:
+class RingContribution:
     """A data packet and its place."""
 
     __slots__ = ("elements", "header", "message", "offset", "packet", "rank", "ring")

@@ -25,7 +25,7 @@ from switch_nodes.events import (
 from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.netreduce.answers import AnswerMaps
 from switch_nodes.netreduce.connections import RingConnections
-from switch_nodes.netreduce.contribution import Contribution
+from switch_nodes.netreduce.contribution import RingContribution
 from switch_nodes.netreduce.fabric import FabricTable, LeafRing, SpineRing
 from switch_nodes.netreduce.frames import DataPacket, Edge, FrameReader, elements_at, elements_fit
 from switch_nodes.netreduce.held import bytes_in_slots, slot_waits
@@ -48,7 +48,7 @@ from workloads.errors import ScenarioError
 from workloads.machine import Buffer
 from workloads.rc.transport import RELIABLE
 
-__all__ = ["Contribution", "NetReduceProgram"]
+__all__ = ["NetReduceProgram", "RingContribution"]
 
 _after, _distance = RELIABLE.after, RELIABLE.distance
 
@@ -175,7 +175,7 @@ class NetReduceProgram(ForwardProgram):
     def _aggregate(self, packet: DataPacket, place: PacketPlace) -> None:
         ring = place.edge.ring
         ring.note_came(place.edge.rank, packet.port, packet.psn)
-        contribution = Contribution(packet, place, self.elements_from(packet, place.offset))
+        contribution = RingContribution(packet, place, self.elements_from(packet, place.offset))
         slot = ring.slot_of(place.message, place.offset)
         event = self.slot_event(contribution, slot)
         if ring.tag[slot] == place.message:
@@ -217,7 +217,7 @@ class NetReduceProgram(ForwardProgram):
         """Byte of the frame where the elements begin."""
         return elements_at(packet.payload_at, offset)
 
-    def slot_event(self, c: Contribution, slot: int) -> RingSlotEvent:
+    def slot_event(self, c: RingContribution, slot: int) -> RingSlotEvent:
         """What the packet is to its slot."""
         ring, tag = c.ring, int(c.ring.tag[slot])
         if c.message != tag:

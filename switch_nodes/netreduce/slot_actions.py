@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import MessageAggregated, ResultReplayed, SlotStepped
-from switch_nodes.netreduce.contribution import Contribution
+from switch_nodes.netreduce.contribution import RingContribution
 from switch_nodes.netreduce.fabric import LeafRing
 from switch_nodes.netreduce.release import RELEASE_POLICIES, release_completed
 from switch_nodes.netreduce.results import build_result, ecn_of
@@ -34,7 +34,7 @@ _PLAIN_DROPS = (
 )
 
 
-SlotHandlers = dict[RingSlotAction, Callable[[Contribution, int], None]]
+SlotHandlers = dict[RingSlotAction, Callable[[RingContribution, int], None]]
 
 
 class Switch(Protocol):
@@ -77,7 +77,7 @@ class SlotActions:
             **dict.fromkeys(_PLAIN_DROPS, self.drop),
         }
 
-    def store(self, c: Contribution, slot: int) -> None:
+    def store(self, c: RingContribution, slot: int) -> None:
         ring, size = c.ring, len(c.elements)
         if not ring.bitmap[slot]:
             ring.length[slot] = size
@@ -87,37 +87,37 @@ class SlotActions:
         ring.bitmap[slot] = int(ring.bitmap[slot]) | 1 << c.rank
         ring.ce[slot] |= ecn_of(c.packet.frame) == _CE
 
-    def store_and_complete(self, c: Contribution, slot: int) -> None:
+    def store_and_complete(self, c: RingContribution, slot: int) -> None:
         self.store(c, slot)
         self._sum(c, slot, c.ring.value)
         self._finish_slot(c, slot)
 
-    def store_and_send_up(self, c: Contribution, slot: int) -> None:
+    def store_and_send_up(self, c: RingContribution, slot: int) -> None:
         """A leaf's rack is complete; what leaves on its connections comes from above."""
         assert isinstance(c.ring, LeafRing)
         self.store(c, slot)
         self._sum(c, slot, c.ring.partial)
         self._send_up(c.ring, c.message, slot)
 
-    def send_up_again(self, c: Contribution, slot: int) -> None:
+    def send_up_again(self, c: RingContribution, slot: int) -> None:
         assert isinstance(c.ring, LeafRing)
         self._keep_header(c, slot)
         self._send_up(c.ring, c.message, slot)
 
-    def adopt(self, c: Contribution, slot: int) -> None:
+    def adopt(self, c: RingContribution, slot: int) -> None:
         """The global value, in the packet of the rack before's boundary."""
         self._keep_header(c, slot)
         c.ring.value[slot, : len(c.elements)] = np.frombuffer(c.elements, np.uint8)
         c.ring.ce[slot] |= ecn_of(c.packet.frame) == _CE
         self._finish_slot(c, slot)
 
-    def pass_down(self, c: Contribution, slot: int) -> None:
+    def pass_down(self, c: RingContribution, slot: int) -> None:
         """Host 0 of the rack lacks it, or its ACK was lost."""
         assert isinstance(c.ring, LeafRing)
         self._keep_header(c, slot)
         self.send_result(c.ring, c.ring.boundary, slot)
 
-    def _sum(self, c: Contribution, slot: int, into: NDArray[np.uint8]) -> None:
+    def _sum(self, c: RingContribution, slot: int, into: NDArray[np.uint8]) -> None:
         ring, size = c.ring, int(c.ring.length[slot])
         ranks, payloads = self.operands(ring, slot)
         into[slot, :size] = fold(payloads[:, :size], ring.config.arithmetic)
@@ -129,7 +129,7 @@ class SlotActions:
             message, entered = ring.message_id(c.message), tuple(ring.entered[index].tolist())
             self.switch.tell(MessageAggregated(ring.id, message, packets, entered))
 
-    def _finish_slot(self, c: Contribution, slot: int) -> None:
+    def _finish_slot(self, c: RingContribution, slot: int) -> None:
         ring = c.ring
         ring.done[slot] = 1
         self.reclaim(ring, c.message, c.offset)
@@ -137,18 +137,18 @@ class SlotActions:
             ring, c.message, c.offset, self._early, lambda rank, ready: self.send_result(ring, rank, ready)
         )
 
-    def refresh(self, c: Contribution, slot: int) -> None:
+    def refresh(self, c: RingContribution, slot: int) -> None:
         """The newest header counts: AckReq may have moved."""
         self._keep_header(c, slot)
 
-    def replay(self, c: Contribution, slot: int) -> None:
+    def replay(self, c: RingContribution, slot: int) -> None:
         """The stored value under the duplicate's own header, to its own connection only."""
         self._keep_header(c, slot)
         self.switch.count("replayed")
         self.switch.tell(ResultReplayed(c.ring.id, c.ring.ranks[c.rank], c.ring.message_id(c.message), c.offset))
         self.send_result(c.ring, c.rank, slot)
 
-    def forward_raw(self, c: Contribution, slot: int) -> None:
+    def forward_raw(self, c: RingContribution, slot: int) -> None:
         """Its receiver has the result of this message; whatever arrives is a duplicate to it, and makes it ACK
         again."""
         out = c.ring.raw_exit(c.rank, c.message)
@@ -157,7 +157,7 @@ class SlotActions:
         else:
             self.switch.emit(out, bytes(c.packet.frame))
 
-    def drop(self, c: Contribution, slot: int) -> None:
+    def drop(self, c: RingContribution, slot: int) -> None:
         """The slot stays as it is; the program reports the reason."""
 
     def operands(self, ring: Ring, slot: int) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
@@ -207,7 +207,7 @@ class SlotActions:
     def build_result(self, header: bytes, value: bytes, congested: bool) -> bytes:
         return build_result(header, value, congested)
 
-    def _keep_header(self, c: Contribution, slot: int) -> None:
+    def _keep_header(self, c: RingContribution, slot: int) -> None:
         size = len(c.header)
         c.ring.header[slot, c.rank, :size] = np.frombuffer(c.header, np.uint8)
         c.ring.header_length[slot, c.rank] = size

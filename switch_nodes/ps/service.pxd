@@ -1,6 +1,6 @@
 cimport cython
 
-from switch_nodes.aggregators.arrival cimport Arrival
+from switch_nodes.aggregators.arrival cimport AggregatorArrival
 from switch_nodes.aggregators.served cimport ServedJob
 from switch_nodes.aggregators.service cimport AggregatorService
 from switch_nodes.ps.trees cimport TreeJob
@@ -12,5 +12,5 @@ cdef class PsService(AggregatorService):
     # it could be AggregatorService, whose table of methods lacks those below.
     cdef bint _in_trees
 
-    cpdef bytes _copy(self, Arrival a, object child, bytes frame)
+    cpdef bytes _copy(self, AggregatorArrival a, object child, bytes frame)
     cpdef object place(self, ServedJob served, long long sequence)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cython
 
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.aggregators.service import AggregatorService
 from switch_nodes.jobs import TreeChild
@@ -19,7 +19,7 @@ __all__ = ["PsService"]
 class PsService(AggregatorService):
     """What differs from ATP's. A subclass may override its methods."""
 
-    def deliver(self, a: Arrival) -> None:
+    def deliver(self, a: AggregatorArrival) -> None:
         """Also what is for one worker stays in the tree: it frees the slots there."""
         assert a.served is not None
         place, rank = self.place(a.served, a.sequence), a.served.ranks.get(a.destination)
@@ -29,14 +29,14 @@ class PsService(AggregatorService):
         elif child is not None:
             self.outbox.append((child.port, a.frame))
 
-    def _send_copies(self, a: Arrival, frame: bytes) -> None:
+    def _send_copies(self, a: AggregatorArrival, frame: bytes) -> None:
         """A copy by each port of the tree: to a worker, or to a switch on the way to the first worker behind it."""
         assert a.served is not None
         for child in self.place(a.served, a.sequence).children:
             self._count("results_out")
             self.outbox.append((child.port, self._copy(a, child, frame)))
 
-    def _copy(self, a: Arrival, child: TreeChild, frame: bytes) -> bytes:
+    def _copy(self, a: AggregatorArrival, child: TreeChild, frame: bytes) -> bytes:
         assert a.served is not None
         config = a.served.config
         first = config.members[(child.ranks & -child.ranks).bit_length() - 1]

@@ -12,7 +12,7 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.serving import ServingProgram
 from switch_nodes.switchml.framing import create_service
 from switch_nodes.switchml.pool import VERSIONS, Pool, check_jobs
-from switch_nodes.switchml.service import SlotService
+from switch_nodes.switchml.service import PoolService
 from switch_nodes.switchml.tables import DROP_REASONS
 from workloads.datagrams.blocks import MemoryAtEnd
 from workloads.machine import Buffer
@@ -27,7 +27,7 @@ _COUNTERS = ("data_in", "results_out", "replayed", "bypassed")
 class SwitchMlProgram(ServingProgram[Pool]):
     """Serves `SwitchConfig.jobs`. Everything that is not for them passes as through a plain switch."""
 
-    pool_class, service_class = Pool, SlotService
+    pool_class, service_class = Pool, PoolService
     counter_names = (*ServingProgram.counter_names, *_COUNTERS, *_FRAME_REASONS, *DROP_REASONS.values())
 
     def __init__(self, config: SwitchConfig) -> None:

@@ -16,7 +16,7 @@ cdef class Contribution(Arrival):
     cdef public long long rank, version, cell, place, block
 
 
-cdef class SlotService(Quick):
+cdef class PoolService(Quick):
     cdef public object _program
     cdef ServiceFraming _framing
     cdef public dict _served

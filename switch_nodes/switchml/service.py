@@ -25,7 +25,7 @@ if not cython.compiled:
     from switch_nodes.switchml.framing import NOT_OURS, UNFINISHED
     from workloads.kernels import add_words, bit_of, read_words
 
-__all__ = ["Contribution", "SlotService"]
+__all__ = ["Contribution", "PoolService"]
 
 _DATA, _EXPONENTS = int(DatagramKind.DATA), int(DatagramKind.EXPONENTS)
 _VERSION_FLAG, _SEQUENCES = int(DatagramFlag.VERSION), 1 << 32
@@ -47,7 +47,7 @@ class Contribution(Arrival):
         """cell: index within the job's part of the pool; place: of that version of it; block: from 0"""
 
 
-class SlotService(Quick):
+class PoolService(Quick):
     """Of one switch. A subclass may override what has no underscore."""
 
     def __init__(self, program: ForwardProgram, config: SwitchConfig, served: dict[int, Pool], framing: ServiceFraming):

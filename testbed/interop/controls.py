@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.netreduce.contribution import Contribution
+from switch_nodes.netreduce.contribution import RingContribution
 from switch_nodes.netreduce.program import NetReduceProgram
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.slot_actions import SlotActions, Switch
@@ -26,7 +26,7 @@ class _OldIcrcs(SlotActions):
         self._stale: dict[tuple[int, int], bytes] = {}
         self._old = b""
 
-    def store(self, c: Contribution, slot: int) -> None:
+    def store(self, c: RingContribution, slot: int) -> None:
         self._stale[c.rank, slot] = bytes(c.packet.frame[-4:])
         super().store(c, slot)
 

@@ -15,7 +15,7 @@ from switch_nodes.forwarding.weighted import WeightedQueue
 from testbed.faults.model import RateChange
 from testbed.jct.model import JctPart, Span
 from testbed.jct.paused import LinkPauses, during
-from testbed.jct.records import Frame, Seen
+from testbed.jct.records import Frame, SeenFrames
 from testbed.scenario.lossless import largest_frame
 from testbed.scenario.model import Scenario
 from topologies import DIRECTIONS, Direction, Link, LinkShape
@@ -139,7 +139,7 @@ class _Wire:
 
 
 def hops_of(
-    scenario: Scenario, seen: Mapping[str, Seen], pauses: Mapping[str, Sequence[Span]], held: LinkPauses
+    scenario: Scenario, seen: Mapping[str, SeenFrames], pauses: Mapping[str, Sequence[Span]], held: LinkPauses
 ) -> Hops:
     """`seen`: by switch; `pauses`: when switches stood still; `held`: when PFC paused links. Frames between two hosts
     are not among them."""

@@ -42,14 +42,14 @@ cpdef Frame frame_of(
 )
 
 
-cdef class Seen:
+cdef class SeenFrames:
     cdef public dict taken, given
 
 
 @cython.locals(
-    seen=Seen, open_frames=dict, frame=Frame, waiting=list, key=bytes, raw=bytes, number="long long", is_out=bint
+    seen=SeenFrames, open_frames=dict, frame=Frame, waiting=list, key=bytes, raw=bytes, number="long long", is_out=bint
 )
-cdef Seen _read(object capture, object classes)
+cdef SeenFrames _read(object capture, object classes)
 @cython.locals(
     size=Py_ssize_t, at=Py_ssize_t, begin=Py_ssize_t, rest=Py_ssize_t, port=long, kind=long, content="unsigned long",
     key=bytes

@@ -28,7 +28,7 @@ if not cython.compiled:
         return frame[at:end] + frame[second:second_end] + frame[third:third_end]
 
 
-__all__ = ["Frame", "Seen", "Unreadable", "frame_of", "read"]
+__all__ = ["Frame", "SeenFrames", "Unreadable", "frame_of", "read"]
 
 _ROCE, _AGGREGATION = RELIABLE.udp_port, int(AGGREGATION_PORT)
 _IS_REQUEST = bytes(code in RELIABLE.message_parts and RELIABLE.message_parts[code].is_request for code in range(256))
@@ -70,7 +70,7 @@ def frame_of(
     return frame
 
 
-class Seen:
+class SeenFrames:
     """What one switch saw, by link."""
 
     __slots__ = ("given", "taken")
@@ -80,7 +80,7 @@ class Seen:
         self.given: dict[str, list[Frame]] = {}
 
 
-def read(captures: Iterable[Path | Capture], *, classes: bool) -> dict[str, Seen]:
+def read(captures: Iterable[Path | Capture], *, classes: bool) -> dict[str, SeenFrames]:
     """By switch. `classes`: whether ports serve layer classes. Raises Unreadable."""
     return {capture.switch: _read(capture, classes) for capture in map(_opened, captures)}
 
@@ -89,8 +89,8 @@ def _opened(capture: Path | Capture) -> Capture:
     return FileCapture(capture) if isinstance(capture, Path) else capture
 
 
-def _read(capture: Capture, classes: bool) -> Seen:
-    seen, open_frames = Seen(), dict[tuple[str, bytes], list[Frame]]()
+def _read(capture: Capture, classes: bool) -> SeenFrames:
+    seen, open_frames = SeenFrames(), dict[tuple[str, bytes], list[Frame]]()
     try:
         for number, (link, found) in enumerate(capture.read()):
             raw = found.frame

@@ -6,7 +6,7 @@ from testbed.jct.hosts cimport cut
 cdef long long _ROUNDING
 
 
-cdef class Step:
+cdef class WalkStep:
     cdef public object node
     cdef public long long time
     cdef public tuple span

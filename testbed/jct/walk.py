@@ -10,13 +10,13 @@ from testbed.jct.hosts import HostSpans, cut
 from testbed.jct.model import JctPart, Span
 from testbed.jct.paused import during
 
-__all__ = ["Step", "Walk"]
+__all__ = ["Walk", "WalkStep"]
 
 _ROUNDING = 1
 """ns by which the duration of a frame may be rounded"""
 
 
-class Step:
+class WalkStep:
     """One step back."""
 
     __slots__ = ("came", "node", "sent", "span", "time")
@@ -37,7 +37,7 @@ class _Cause:
 
     __slots__ = ("by_timer", "hop", "steps", "time")
 
-    def __init__(self, steps: list[Step], time: int, hop: Hop | None = None, by_timer: bool = False) -> None:
+    def __init__(self, steps: list[WalkStep], time: int, hop: Hop | None = None, by_timer: bool = False) -> None:
         self.steps, self.time, self.by_timer = steps, time, by_timer
         self.hop = hop
         """the frame that came, or that occupied the wire; None: the node itself"""
@@ -77,7 +77,7 @@ class Walk:
                 return
         yield JctPart.OTHER, 0, cursor
 
-    def back(self, node: str, time: int, sent: Hop | None) -> Iterator[Step]:
+    def back(self, node: str, time: int, sent: Hop | None) -> Iterator[WalkStep]:
         """`sent`: the frame that the node gave then; None: a host did something else, as to complete. The walk never
         goes forward in time, and passes a frame once at one time: between namespaces, times are not exact, and frames
         of one wire may overlap."""
@@ -100,17 +100,17 @@ class Walk:
                 yield from self.over(hop)
                 node, time = hop.source, min(time, hop.given)
             else:
-                yield Step(node, hop.begins, (JctPart.SERIALISATION, hop.begins, hop.ends))
+                yield WalkStep(node, hop.begins, (JctPart.SERIALISATION, hop.begins, hop.ends))
                 time = min(time, hop.begins)
             sent = hop
             if time < before:
                 passed = set()
             passed.add(id(hop))
 
-    def over(self, hop: Hop) -> list[Step]:
+    def over(self, hop: Hop) -> list[WalkStep]:
         """Back over a link, to where its sender gave the frame."""
-        way = [Step(hop.target, span[1], span) for span in self.flight(hop)]
-        return [Step(hop.target, hop.arrives, None, None, hop), *way, Step(hop.source, hop.given, None, hop)]
+        way = [WalkStep(hop.target, span[1], span) for span in self.flight(hop)]
+        return [WalkStep(hop.target, hop.arrives, None, None, hop), *way, WalkStep(hop.source, hop.given, None, hop)]
 
     def flight(self, hop: Hop) -> list[Span]:
         """What the way over a link consists of, the latest first."""
@@ -158,7 +158,7 @@ class Walk:
         steps = []
         if hop.arrives < time:
             spans = cut([(self._by_switch, hop.arrives, time)], self._pauses.get(node, ()))
-            steps = [Step(node, span[1], span) for span in reversed(spans)]
+            steps = [WalkStep(node, span[1], span) for span in reversed(spans)]
         return _Cause(steps, hop.arrives, hop)
 
     def _at_host(self, node: str, time: int, sent: Hop | None, by_timer: bool) -> _Cause | None:
@@ -175,22 +175,22 @@ class Walk:
             arrival_time = -1  # what came while the wire was still busy can hardly be the cause
         latest = max(own_time, arrival_time, wire_time)
         rest = host.rest(time - latest, JctPart.OTHER if sent is None else self.by_rate)
-        steps = list[Step]()
+        steps = list[WalkStep]()
         if latest < time - _ROUNDING:
             began = host.computed_at(time) if latest < time - slack - self._late else None
             if began is not None and began > 0:
                 spans = cut([(JctPart.COMPUTING, began, time)], host.paused)
-                return _Cause([Step(node, span[1], span) for span in reversed(spans)], began)
+                return _Cause([WalkStep(node, span[1], span) for span in reversed(spans)], began)
             over = host.busy(latest, time, timers=False)
             if sent is not None:
                 over = [*during(host.held, latest, time), *over]
             spans = cut([(rest, max(latest, 0), time)], over)
-            steps = [Step(node, span[1], span) for span in reversed(spans)]
+            steps = [WalkStep(node, span[1], span) for span in reversed(spans)]
         if latest < 0:
             return None if time <= 0 else _Cause(steps, 0)
         if own is not None and own_time == latest:
             part, since, _ = own
-            steps.append(Step(node, since, (part, since, own_time)))
+            steps.append(WalkStep(node, since, (part, since, own_time)))
             return _Cause(steps, since, None, part is JctPart.TIMERS)
         return _Cause(steps, latest, wire if wire_time == latest else arrival)
 

@@ -2,7 +2,7 @@ cimport cython
 
 from testbed.jct.hops cimport Hop
 from testbed.jct.hosts cimport cut
-from testbed.jct.walk cimport Step, Walk
+from testbed.jct.walk cimport WalkStep, Walk
 
 cdef object _begin, _SERIALISATION
 cdef tuple _IN_FLIGHT
@@ -32,7 +32,7 @@ cdef class Timelines:
     cpdef bint _has_more(self, object worker, long long time)
     @cython.locals(place=Py_ssize_t, hop=Hop, following=Hop, spans=list)
     cpdef tuple _ahead(self, object worker, long long time)
-    @cython.locals(step=Step, found=_Back, begin="long long", end="long long")
+    @cython.locals(step=WalkStep, found=_Back, begin="long long", end="long long")
     cpdef _Back _back(self, object worker, long long since, Hop ended_by, object lay_at)
 
 

@@ -22,48 +22,30 @@ from testbed.plan.paths import (
     most_under_way,
     tenant_paths,
 )
-from testbed.plan.timers import RoundTrip, Timer, Timers, rounded_ns
+from testbed.plan.timers import Timer, Timers
 from testbed.scenario.model import Scenario
 from testbed.scenario.transport import Transport
 from testbed.scenario.transports import transport_of
 from testbed.terminal.numbers import seconds
 from workloads.config import HostConfig
-from workloads.datagrams.problems import LEAST_RTO_NS
 from workloads.rc.transport import RELIABLE
+from workloads.transports import TransportKind
+from workloads.transports.timing import RoundTrip, TimerNeed
 
 __all__ = ["drafted", "timers_of"]
 
 _SECOND = 1_000_000_000
-_ANSWER_BYTES = 70
-"""of an answer of RoCE with Ethernet, IPv4, UDP, BTH, AETH, both PSNs of IRN, iCRC"""
 _ACT_FRAMES = 1
 """what each node may take to act on a frame, in times of a full frame on its link"""
-_MARGIN = 2
-"""timers in worst round trips"""
-_RC_MARGIN = 3
-"""the same of RC connections: they give up after some, and while one of them recovers those whose sums need it wait"""
-_SLOWED = 4
-"""as many times as that where congestion control cuts rates"""
-_UNASKED = 64
-"""packets after which an RC sender asks for an answer at the latest"""
-_LOW_TRIPS = 2
-"""RTO_low in round trips over empty queues. RTO_high is 3.2 times RTO_low, but no more than `_MARGIN` worst round
-trips; through queues that must build up, no less than one. Where most of the trip is such a queue, it is up to
-`_RC_MARGIN` (docs/irn.md)"""
-_UNIT_NS = 4_096
-_MOST_CODE = 31
-_REAL_CODE, _REAL_RTO_NS, _REAL_LOW_NS = 15, 10_000_000, 3_000_000
-"""least values towards hosts and devices of a lab, or RDMA devices: their processors and firmware take milliseconds
-that no link rate shows"""
+_DRAFTED = {"timeout_code": 15, "rto_ns": 10_000_000, "rto_low_ns": 3_000_000, "rto_high_ns": 3_000_000}
+"""timers of a plan that only shows what is under way"""
 
 
 def drafted(part: Scenario) -> Scenario:
     """The scenario with some timers, for a plan that shows what is under way."""
     given = part.transport
-    usual = {"timeout_code": _REAL_CODE, "rto_ns": _REAL_RTO_NS}
-    if given.speaks_irn:
-        usual |= {"rto_low_ns": _REAL_LOW_NS, "rto_high_ns": _REAL_LOW_NS}
-    return replace(part, transport=_filled(given, given, usual))
+    left = () if given.speaks_irn else ("rto_low_ns", "rto_high_ns")
+    return replace(part, transport=_filled(given, given, {k: v for k, v in _DRAFTED.items() if k not in left}))
 
 
 def _filled(given: Transport, transport: Transport, values: Mapping[str, Any]) -> Transport:
@@ -74,75 +56,58 @@ def _filled(given: Transport, transport: Transport, values: Mapping[str, Any]) -
 def timers_of(part: Scenario, draft: Plan, whole: Plan) -> tuple[Transport, Timers]:
     """The transport of one collective with all timers chosen, and what they follow from. `draft`: a plan of the
     collective alone; `whole`: with all that shares its links."""
-    given, trip = part.transport, _round_trip(draft, whole)
-    is_real = bool(part.nics) or part.world == "lab"
-    changes: dict[str, Any] = {}
-    reliable = _is_reliable(draft)
-    if not reliable:
-        rto = rounded_ns(_MARGIN * trip.queueing_ns + trip.slower_ns)
-        changes["rto_ns"] = max(rto, _REAL_RTO_NS if is_real else LEAST_RTO_NS)
-    else:
-        margin = _RC_MARGIN * (_SLOWED if given.congestion_control != "none" else 1)
-        wanted = margin * trip.queueing_ns + trip.slower_ns
-        code = next((code for code in range(1, _MOST_CODE) if _UNIT_NS << code >= wanted), _MOST_CODE)
-        changes["timeout_code"] = max(code, _REAL_CODE if is_real else 0)
-    if reliable and given.speaks_irn:
-        calm = _LOW_TRIPS * trip.empty_ns + min(_others_ns(draft, whole, trip.empty_ns), trip.queued_ns)
-        calm = given.rto_low_ns or max(rounded_ns(calm), _REAL_LOW_NS if is_real else 0)
-        low = rounded_ns(calm + trip.slower_ns)
-        low = low if given.rto_high_ns is None else min(low, given.rto_high_ns)
-        changes["rto_low_ns"] = given.rto_low_ns or low
-        margin = _RC_MARGIN if trip.built_up_ns > trip.empty_ns else _MARGIN
-        high = max(min(calm * 16 // 5, margin * trip.queueing_ns), trip.congested_ns) + trip.slower_ns
-        changes["rto_high_ns"] = max(changes["rto_low_ns"], rounded_ns(high))
-    transport = _filled(given, draft.scenario.transport, changes)
-    return transport, Timers(trip, tuple(_each(given, transport, reliable=reliable)))
+    given, trip, kind = part.transport, _round_trip(draft, whole), _kind_of(draft)
+    need = TimerNeed(
+        trip,
+        _others_ns(draft, whole, trip.empty_ns),
+        is_real=bool(part.nics) or part.world == "lab",
+        cuts_rates=given.congestion_control != "none",
+        resends_alone=given.speaks_irn,
+        low_ns=given.rto_low_ns,
+        high_ns=given.rto_high_ns,
+    )
+    transport = _filled(given, draft.scenario.transport, kind.timer_values(need))
+    return transport, Timers(trip, tuple(_each(kind, given, transport)))
 
 
-def _is_reliable(draft: Plan) -> bool:
-    """Packets are acknowledged on RoCE connections."""
-    return bool(draft.ring_workers) or transport_of(draft.scenario.job.collective) is RELIABLE
+def _kind_of(draft: Plan) -> TransportKind:
+    """By which packets of the sums travel."""
+    return RELIABLE if draft.ring_workers else transport_of(draft.scenario.job.collective)
 
 
-def _each(given: Transport, chosen: Transport, *, reliable: bool) -> Iterator[Timer]:
-    if not reliable:
-        rto = chosen.chosen_rto_ns
-        yield Timer("rto", rto, seconds(rto / 1e9), given.rto_ns is None, is_repeat=True)
-        return
-    code, irn = chosen.chosen_timeout_code, given.speaks_irn
-    ns = _UNIT_NS << code if code else 0
-    shown = f"{code} ({seconds(ns / 1e9)})" if code else "0 (never)"
-    yield Timer("timeout", ns, shown, given.timeout_code is None, is_repeat=not irn)
-    if irn:
-        owns = given.rto_low_ns, given.rto_high_ns
-        for key, own, value in zip(("rto_low", "rto_high"), owns, chosen.chosen_irn_ns, strict=True):
-            yield Timer(key, value, seconds(value / 1e9), own is None, is_repeat=True)
+def _each(kind: TransportKind, given: Transport, chosen: Transport) -> Iterator[Timer]:
+    for timer in kind.timer_keys(resends_alone=given.speaks_irn):
+        value = getattr(chosen, timer.field)
+        ns = kind.span_of(value) if timer.is_code else value
+        shown = seconds(ns / 1e9) if ns else "never"
+        shown = f"{value} ({shown})" if timer.is_code else seconds(value / 1e9)
+        yield Timer(timer.key, ns, shown, getattr(given, timer.field) is None, is_repeat=timer.is_repeat)
 
 
 def _round_trip(draft: Plan, whole: Plan) -> RoundTrip:
     topology, empty, queued, built_up = draft.scenario.topology, 0.0, 0.0, 0.0
     coming, shares, full = most_under_way(whole), booked_shares(whole), _full_queues(whole)
-    waits, reliable = _waits(draft), _is_reliable(draft)
-    waits = waits or not reliable
+    kind = _kind_of(draft)
+    unasked = None if _waits(draft) else kind.unasked_packets
     for worker, path in data_paths(draft):
         frame, way = worker.framing.frame_bytes, 0.0
-        answer = _ANSWER_BYTES if reliable else frame
+        answer = kind.answer_bytes(frame)
         for use in path:
             shape, share = topology.link(use[0]).shape, shares.get(use, 0.0)
             way += 2 * (shape.delay_ns + shape.jitter_ns)
             way += 8 * (frame + answer + 2 * _ACT_FRAMES * frame) * _SECOND / shape.rate_bps
             # A queue grows where more comes than leaves; where a sum waits, the whole window does.
-            most = shape.queue_packets + 1 if share > 1 or waits else _UNASKED
+            most = shape.queue_packets + 1 if share > 1 or unasked is None else unasked
             waiting = max(min(coming[use], most * frame), full.get(use, 0))
             waits_ns = 8 * waiting * _SECOND / shape.rate_bps
-            queued, built_up = max(queued, waits_ns), max(built_up, waits_ns if share > 1 and waits else 0.0)
+            queued, built_up = max(queued, waits_ns), max(built_up, waits_ns if share > 1 and unasked is None else 0.0)
         empty = max(empty, way)
     return RoundTrip(round(empty), round(queued), round(_slower_ns(draft)), round(built_up))
 
 
 def _waits(draft: Plan) -> bool:
     """An answer comes when all workers sent, as that of a sum does."""
-    if _is_reliable(draft):
+    if _kind_of(draft) is RELIABLE:
         return any(switch.rings for switch in draft.switches)
     return not planned_protocol(draft.scenario.job.collective).answers_at_once()
 

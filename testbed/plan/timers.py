@@ -6,39 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from testbed.terminal.numbers import seconds
+from workloads.transports.timing import RoundTrip
 
-__all__ = ["MOST_TIMES", "RoundTrip", "Timer", "Timers", "rounded_ns"]
+__all__ = ["MOST_TIMES", "Timer", "Timers"]
 
 MOST_TIMES = 10
 """A timer that is longer than so many worst round trips deserves a warning."""
 _FOR_FEW = "rto_low"
-
-
-@dataclass(frozen=True, slots=True)
-class RoundTrip:
-    """Of a full packet and its answer, at worst."""
-
-    empty_ns: int = 0
-    """Wires, and each node's time to act, on the longest way."""
-    queued_ns: int = 0
-    """The wait behind all that may be under way on the busiest link."""
-    slower_ns: int = 0
-    """The wait for the slowest worker of a sum."""
-    built_up_ns: int = 0
-    """The part of `queued_ns` on links that are sent more than their rate, where a sum waits: these queues build up
-    without any loss."""
-
-    @property
-    def congested_ns(self) -> int:
-        return self.empty_ns + self.built_up_ns if self.built_up_ns else 0
-
-    @property
-    def queueing_ns(self) -> int:
-        return self.empty_ns + self.queued_ns
-
-    @property
-    def worst_ns(self) -> int:
-        return self.queueing_ns + self.slower_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +67,3 @@ class Timers:
 
 _TOO_SHORT = "packets that are not lost are sent again; `auto` is long enough"
 _TOO_LONG = "a loss that no answer shows costs that long; `auto` follows the links"
-
-
-def rounded_ns(ns: float) -> int:
-    """Up to three digits."""
-    unit = 10 ** max(0, len(str(round(ns))) - 3)
-    return int(-(-round(ns) // unit) * unit)

@@ -11,8 +11,9 @@ from testbed.scenario.fault_loader import Placed
 from testbed.scenario.job import Job
 from testbed.scenario.transport import Transport
 from testbed.scenario.transports import transport_of
-from workloads.datagrams.problems import LEAST_RTO_NS, MAX_WORKERS
+from workloads.datagrams.problems import MAX_WORKERS
 from workloads.datagrams.worker_sets import MAX_RACKS, WIDTH
+from workloads.transports.timing import LEAST_RTO_NS
 
 __all__ = ["check_datagram_fault", "check_no_devices", "check_racks", "check_rto", "check_sizes"]
 

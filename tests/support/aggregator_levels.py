@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.aggregators.judge import SlotJudge
 from switch_nodes.aggregators.served import ServedJob
@@ -228,7 +228,7 @@ LEVEL_CASES: dict[str, Callable[[Programs], None]] = {
 class NoEdge(AggregatorProgram):
     """A rack's sum does not say that it is one."""
 
-    def _send_slot(self, a: Arrival, slot: object, reason: str) -> None:
+    def _send_slot(self, a: AggregatorArrival, slot: object, reason: str) -> None:
         before, a.served.collects = a.served.collects, True
         super()._send_slot(a, slot, reason)  # type: ignore[arg-type]
         a.served.collects = before
@@ -265,21 +265,21 @@ class ResultsByWorker(AggregatorProgram):
 class AggregatesAnybody(SlotJudge):
     """Single workers of another rack are added here."""
 
-    def belongs_here(self, a: Arrival) -> bool:
+    def belongs_here(self, a: AggregatorArrival) -> bool:
         return True
 
 
 class AggregatesAnything(AggregatesWhatIsMarked):
     """So are those that collided or were evicted at their rack's switch."""
 
-    def belongs_here(self, a: Arrival) -> bool:
+    def belongs_here(self, a: AggregatorArrival) -> bool:
         return True
 
 
 class RackAnswersItself(AggregatorProgram):
     """The switch of a rack makes results of its rack's sum."""
 
-    def release(self, a: Arrival) -> None:
+    def release(self, a: AggregatorArrival) -> None:
         before, a.served.collects = a.served.collects, True
         super().release(a)
         a.served.collects = before

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.aggregators.entrance import Entrance
 from switch_nodes.aggregators.judge import SlotJudge
@@ -20,7 +20,7 @@ __all__ = ["MORE_MUTANTS"]
 class AlonePreempts(SlotJudge):
     """A packet that is a whole sum by itself evicts, too."""
 
-    def of_contribution(self, a: Arrival) -> AggregatorEvent:
+    def of_contribution(self, a: AggregatorArrival) -> AggregatorEvent:
         event, slot = super().of_contribution(a), self.memory.slots[a.found.header.slot]
         preferred = slot is not None and self.is_preferred(slot, a)
         return AggregatorEvent.OTHER_LOWER if event is AggregatorEvent.OTHER and preferred else event
@@ -29,7 +29,7 @@ class AlonePreempts(SlotJudge):
 class ReclaimsFromOthers(SlotJudge):
     """A later number is enough, whoever owns the slot."""
 
-    def of_contribution(self, a: Arrival) -> AggregatorEvent:
+    def of_contribution(self, a: AggregatorArrival) -> AggregatorEvent:
         event, slot = super().of_contribution(a), self.memory.slots[a.found.header.slot]
         if event is AggregatorEvent.OTHER and slot is not None and self.is_successor(slot, a):
             return AggregatorEvent.SUCCESSOR
@@ -39,7 +39,7 @@ class ReclaimsFromOthers(SlotJudge):
 class SlotBeforeTheSum(AggregatorProgram):
     """Who brings the whole sum is sent on with the part that is in the slot."""
 
-    def flush(self, a: Arrival) -> None:
+    def flush(self, a: AggregatorArrival) -> None:
         index = a.found.header.slot
         self._send_slot(a, self._occupant(index), "flushed")
         self.memory.free(index, self._now)
@@ -48,7 +48,7 @@ class SlotBeforeTheSum(AggregatorProgram):
 class FreesWhatIsComplete(SlotJudge):
     """A result of an incomplete block frees nothing."""
 
-    def is_owner(self, a: Arrival) -> bool:
+    def is_owner(self, a: AggregatorArrival) -> bool:
         index = a.found.header.slot
         return super().is_owner(a) and self.memory.state(index) is AggregatorState.DONE
 
@@ -56,7 +56,7 @@ class FreesWhatIsComplete(SlotJudge):
 class KeptSumsStay(AggregatorProgram):
     """A complete sum is not evicted."""
 
-    def evict(self, a: Arrival) -> None:
+    def evict(self, a: AggregatorArrival) -> None:
         if self.memory.state(a.found.header.slot) is AggregatorState.DONE:
             self.collide(a)
         else:
@@ -64,7 +64,7 @@ class KeptSumsStay(AggregatorProgram):
 
 
 class OverflowsInSilence(AggregatorProgram):
-    def add(self, a: Arrival) -> Aggregator:
+    def add(self, a: AggregatorArrival) -> Aggregator:
         slot = super().add(a)
         slot.overflow = False
         return slot
@@ -81,7 +81,7 @@ class BelievesAnybody(AggregatorProgram):
 class _OpenEntrance(Entrance):
     reasons = ("malformed", "wrong_port")
 
-    def admit(self, a: Arrival) -> str | None:
+    def admit(self, a: AggregatorArrival) -> str | None:
         problem = super().admit(a)
         if problem in self.reasons:
             a.congested = False
@@ -104,7 +104,7 @@ class _AnyPort(_OpenEntrance):
 class OtherSizesPass(SlotJudge):
     """A packet of another size than what is inside goes on to the server."""
 
-    def of_contribution(self, a: Arrival) -> AggregatorEvent:
+    def of_contribution(self, a: AggregatorArrival) -> AggregatorEvent:
         event = super().of_contribution(a)
         return AggregatorEvent.BYPASS if event is AggregatorEvent.MISMATCH else event
 
@@ -112,7 +112,7 @@ class OtherSizesPass(SlotJudge):
 class OwnHeader(AggregatorProgram):
     """What the server said besides the sum is not passed on."""
 
-    def deliver(self, a: Arrival) -> None:
+    def deliver(self, a: AggregatorArrival) -> None:
         found, congested = a.found, a.congested
         header = found.header._replace(flags=0, new_slot=0)
         envelope = Envelope(found.src_mac, a.frame[:6], found.src_ip, found.dst_ip, found.sport, a.frame[15])
@@ -130,7 +130,7 @@ class AnyPolicy(AggregatorProgram):
 
 
 class _AnyPolicy(Entrance):
-    def admit(self, a: Arrival) -> str | None:
+    def admit(self, a: AggregatorArrival) -> str | None:
         a.policy = self.policy
         return super().admit(a)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from switch_nodes.aggregators import AtpProgram, EsaProgram
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.aggregators.judge import SlotJudge
 from switch_nodes.aggregators.memory import Aggregator, Memory
@@ -26,21 +26,21 @@ def programs_of(mutant: Mutant) -> Programs:
 
 
 class ResendAllocates(SlotJudge):
-    def of_resend(self, a: Arrival, slot: Aggregator | None) -> AggregatorEvent:
+    def of_resend(self, a: AggregatorArrival, slot: Aggregator | None) -> AggregatorEvent:
         if slot is None:
             return AggregatorEvent.NEW
         return super().of_resend(a, slot)
 
 
 class ResendCollides(AggregatorProgram):
-    def pass_on(self, a: Arrival) -> None:
+    def pass_on(self, a: AggregatorArrival) -> None:
         self.collide(a)
 
 
 class ResendAddsTwice(AggregatorProgram):
     """The partial sum of the slot and the packet's part, whether or not it is inside."""
 
-    def flush(self, a: Arrival) -> None:
+    def flush(self, a: AggregatorArrival) -> None:
         slot = self._occupant(a.found.header.slot)
         slot.add(a)
         super().flush(a)
@@ -49,7 +49,7 @@ class ResendAddsTwice(AggregatorProgram):
 class ResendKeepsTheSlot(AggregatorProgram):
     """The partial sum leaves, and stays."""
 
-    def flush(self, a: Arrival) -> None:
+    def flush(self, a: AggregatorArrival) -> None:
         index = a.found.header.slot
         slot = self._occupant(index)
         super().flush(a)
@@ -57,19 +57,19 @@ class ResendKeepsTheSlot(AggregatorProgram):
 
 
 class PreemptsOnATie(SlotJudge):
-    def is_preferred(self, slot: Aggregator, a: Arrival) -> bool:
+    def is_preferred(self, slot: Aggregator, a: AggregatorArrival) -> bool:
         return a.found.header.priority >= slot.priority
 
 
 class PreemptsNobody(SlotJudge):
-    def is_preferred(self, slot: Aggregator, a: Arrival) -> bool:
+    def is_preferred(self, slot: Aggregator, a: AggregatorArrival) -> bool:
         return False
 
 
 class EvictsToTheWrongServer(AggregatorProgram):
     """The evicted packet goes to the server of the job that took the slot."""
 
-    def evict(self, a: Arrival) -> None:
+    def evict(self, a: AggregatorArrival) -> None:
         slot = self._occupant(a.found.header.slot)
         owner, slot.served = slot.served, a.served
         self._send_occupant(a, "evicted")
@@ -81,7 +81,7 @@ class EvictsToTheWrongServer(AggregatorProgram):
 class EvictsInSilence(AggregatorProgram):
     """Who is evicted is lost."""
 
-    def evict(self, a: Arrival) -> None:
+    def evict(self, a: AggregatorArrival) -> None:
         self.memory.free(a.found.header.slot, self._now)
         self.add(a)
 
@@ -89,7 +89,7 @@ class EvictsInSilence(AggregatorProgram):
 class EvictsAndCollides(AggregatorProgram):
     """The occupant leaves, and the newcomer passes on: one in, two out."""
 
-    def evict(self, a: Arrival) -> None:
+    def evict(self, a: AggregatorArrival) -> None:
         self._send_occupant(a, "evicted")
         self._send_on(a, 2)
 
@@ -97,20 +97,20 @@ class EvictsAndCollides(AggregatorProgram):
 class FreesOnEveryResult(SlotJudge):
     """Whoever owns the slot."""
 
-    def is_owner(self, a: Arrival) -> bool:
+    def is_owner(self, a: AggregatorArrival) -> bool:
         return self.memory.slots[a.found.header.slot] is not None
 
 
 class FreesForAnyJob(SlotJudge):
     """The number of the block decides, not whose it is."""
 
-    def is_owner(self, a: Arrival) -> bool:
+    def is_owner(self, a: AggregatorArrival) -> bool:
         slot = self.memory.slots[a.found.header.slot]
         return slot is not None and slot.sequence == a.found.header.sequence
 
 
 class NeverFrees(SlotJudge):
-    def is_owner(self, a: Arrival) -> bool:
+    def is_owner(self, a: AggregatorArrival) -> bool:
         return False
 
 
@@ -121,7 +121,7 @@ class CountsPackets(SlotJudge):
         super().__init__(memory, knobs)
         self._packets: dict[int, int] = {}
 
-    def of_contribution(self, a: Arrival) -> AggregatorEvent:
+    def of_contribution(self, a: AggregatorArrival) -> AggregatorEvent:
         slot = self.memory.slots[a.found.header.slot]
         key = id(slot)
         if slot is not None:
@@ -137,7 +137,7 @@ class CountsPackets(SlotJudge):
 class FreesBeforeTheResult(AggregatorProgram):
     """A complete sum leaves its slot as soon as it is sent to the server, though only the result makes it safe."""
 
-    def send_sum(self, a: Arrival) -> None:
+    def send_sum(self, a: AggregatorArrival) -> None:
         super().send_sum(a)
         self.memory.free(a.found.header.slot, self._now)
 
@@ -145,30 +145,30 @@ class FreesBeforeTheResult(AggregatorProgram):
 class ReclaimsNothing(SlotJudge):
     """A ghost stays for ever."""
 
-    def is_successor(self, slot: Aggregator, a: Arrival) -> bool:
+    def is_successor(self, slot: Aggregator, a: AggregatorArrival) -> bool:
         return False
 
 
 class ReclaimsTheNewer(SlotJudge):
-    def is_successor(self, slot: Aggregator, a: Arrival) -> bool:
+    def is_successor(self, slot: Aggregator, a: AggregatorArrival) -> bool:
         return True
 
 
 class ReclaimsWithoutModulus(SlotJudge):
-    def is_successor(self, slot: Aggregator, a: Arrival) -> bool:
+    def is_successor(self, slot: Aggregator, a: AggregatorArrival) -> bool:
         header = a.found.header
         return (header.tensor, header.sequence) > (slot.tensor, slot.sequence)
 
 
 class ReclaimsWithinTheWindow(SlotJudge):
-    def is_successor(self, slot: Aggregator, a: Arrival) -> bool:
+    def is_successor(self, slot: Aggregator, a: AggregatorArrival) -> bool:
         return a.found.header.sequence > slot.sequence
 
 
 class ReclaimAddsToTheGhost(AggregatorProgram):
     """The slot changes its owner and keeps its value."""
 
-    def reclaim(self, a: Arrival) -> None:
+    def reclaim(self, a: AggregatorArrival) -> None:
         slot = self._occupant(a.found.header.slot)
         slot.sequence, slot.tensor, slot.bitmap = a.sequence, a.tensor, 1 << 31
         self._step(a, self.judge.of_contribution(a))
@@ -178,23 +178,23 @@ class ReclaimAddsToTheGhost(AggregatorProgram):
 class ReclaimEvicts(AggregatorProgram):
     """What is complete is sent to the server once more."""
 
-    def reclaim(self, a: Arrival) -> None:
+    def reclaim(self, a: AggregatorArrival) -> None:
         self._send_occupant(a, "evicted")
         self._step(a, self.judge.of_contribution(a))
 
 
 class CollisionUnmarked(AggregatorProgram):
-    def collide(self, a: Arrival) -> None:
+    def collide(self, a: AggregatorArrival) -> None:
         self._send_on(a, 0)
 
 
 class CollisionDropped(AggregatorProgram):
-    def collide(self, a: Arrival) -> None:
+    def collide(self, a: AggregatorArrival) -> None:
         pass
 
 
 class AggregatesWhatIsMarked(SlotJudge):
-    def of_contribution(self, a: Arrival) -> AggregatorEvent:
+    def of_contribution(self, a: AggregatorArrival) -> AggregatorEvent:
         flags = a.flags
         a.flags = flags if flags & 1 else flags & ~(2 | 4 | 16)
         event = super().of_contribution(a)
@@ -205,21 +205,21 @@ class AggregatesWhatIsMarked(SlotJudge):
 class NoSecondSum(AggregatorProgram):
     """A copy of a contribution to a complete sum is dropped like any other."""
 
-    def repeat_sum(self, a: Arrival) -> None:
+    def repeat_sum(self, a: AggregatorArrival) -> None:
         self.drop_duplicate(a)
 
 
 class ForgetsMarks(AggregatorProgram):
     """Only the last contribution's mark leaves."""
 
-    def add(self, a: Arrival) -> Aggregator:
+    def add(self, a: AggregatorArrival) -> Aggregator:
         slot = super().add(a)
         slot.congested = a.congested
         return slot
 
 
 class ForgetsMarksOfCopies(AggregatorProgram):
-    def drop_duplicate(self, a: Arrival) -> None:
+    def drop_duplicate(self, a: AggregatorArrival) -> None:
         self._drop(a, "duplicate")
 
 
@@ -241,14 +241,14 @@ class AgesAroundZero(AggregatorProgram):
 class LastPriority(AggregatorProgram):
     """Of the last contribution, not the highest."""
 
-    def add(self, a: Arrival) -> Aggregator:
+    def add(self, a: AggregatorArrival) -> Aggregator:
         slot = super().add(a)
         slot.priority = a.found.header.priority
         return slot
 
 
 class KeepsWhatItReleases(AggregatorProgram):
-    def release(self, a: Arrival) -> None:
+    def release(self, a: AggregatorArrival) -> None:
         super().release(a)
         self.memory.take(a, self._now).bitmap = 1
 
@@ -256,14 +256,14 @@ class KeepsWhatItReleases(AggregatorProgram):
 class CopyAlways(AggregatorProgram):
     """The server gets the result, asked for or not."""
 
-    def release(self, a: Arrival) -> None:
+    def release(self, a: AggregatorArrival) -> None:
         super().release(a)
         if not self.knobs.ps_copy:
             self._send_on(a, 0)
 
 
 class RemindsAndKeeps(AggregatorProgram):
-    def send_reminded(self, a: Arrival) -> None:
+    def send_reminded(self, a: AggregatorArrival) -> None:
         slot = self._occupant(a.found.header.slot)
         super().send_reminded(a)
         self.memory.slots[a.found.header.slot] = slot
@@ -272,7 +272,7 @@ class RemindsAndKeeps(AggregatorProgram):
 class SilentReminders(AggregatorProgram):
     """Who has nothing says nothing."""
 
-    def answer_empty(self, a: Arrival) -> None:
+    def answer_empty(self, a: AggregatorArrival) -> None:
         pass
 
 
@@ -284,7 +284,7 @@ class ResultsToTheLastOnly(AggregatorProgram):
 
 
 class LastExponents(AggregatorProgram):
-    def add(self, a: Arrival) -> Aggregator:
+    def add(self, a: AggregatorArrival) -> Aggregator:
         slot = super().add(a)
         slot.exponent0, slot.exponent1 = a.exponent0, a.exponent1
         return slot
@@ -293,20 +293,20 @@ class LastExponents(AggregatorProgram):
 class OneSlotForAll(AggregatorProgram):
     """The index decides, not the job: a block of another job goes into the same sum."""
 
-    def collide(self, a: Arrival) -> None:
+    def collide(self, a: AggregatorArrival) -> None:
         self.add(a)
 
 
 class RepairsToAll(AggregatorProgram):
     """A result for one worker goes to all."""
 
-    def deliver(self, a: Arrival) -> None:
+    def deliver(self, a: AggregatorArrival) -> None:
         a.destination = a.served.service
         super().deliver(a)
 
 
 class OverflowFrees(SlotJudge):
-    def of_result(self, a: Arrival) -> AggregatorEvent:
+    def of_result(self, a: AggregatorArrival) -> AggregatorEvent:
         event = super().of_result(a)
         return AggregatorEvent.RESULT_OWN if event is AggregatorEvent.RESULT_OVERFLOW else event
 
@@ -321,7 +321,7 @@ class GhostsAreLeftovers(AggregatorProgram):
 class SumsTwice(AggregatorProgram):
     """Tells of a block again when copies of all contributions came."""
 
-    def _tell_sum(self, a: Arrival, slot: Aggregator) -> None:
+    def _tell_sum(self, a: AggregatorArrival, slot: Aggregator) -> None:
         a.served.delivered.clear()
         super()._tell_sum(a, slot)
 

@@ -14,7 +14,7 @@ from switch_nodes.fpga.driver import CardDriver
 from switch_nodes.fpga.faults import CardFault
 from switch_nodes.fpga.golden import TimedFrame
 from switch_nodes.fpga.transport import CardTransport, MemoryTransport, StepClock
-from switch_nodes.netreduce.program import Contribution, NetReduceProgram
+from switch_nodes.netreduce.program import NetReduceProgram, RingContribution
 from switch_nodes.netreduce.slot_actions import SlotActions
 from tests.support.netreduce_harness import Job, small_job
 from tests.support.slot_mutants import program_with
@@ -100,7 +100,7 @@ def one_bit_wrong(wrong_slot: int) -> type[NetReduceProgram]:
 
     @program_with
     class OneBitWrong(SlotActions):
-        def _sum(self, c: Contribution, slot: int, into: NDArray) -> None:  # type: ignore[type-arg]
+        def _sum(self, c: RingContribution, slot: int, into: NDArray) -> None:  # type: ignore[type-arg]
             super()._sum(c, slot, into)
             if slot == wrong_slot and len(c.elements) > WRONG_BYTE:
                 into[slot, WRONG_BYTE] ^= WRONG_MASK

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.aggregators.judge import SlotJudge
 from switch_nodes.aggregators.memory import Aggregator
@@ -33,7 +33,7 @@ __all__ = [
 class EarlierOverflowForgotten(AggregatorProgram):
     """Only the last addition says whether a sum saturated."""
 
-    def _enter(self, slot: Aggregator, a: Arrival) -> None:
+    def _enter(self, slot: Aggregator, a: AggregatorArrival) -> None:
         slot.overflow = False
         super()._enter(slot, a)
 
@@ -41,14 +41,14 @@ class EarlierOverflowForgotten(AggregatorProgram):
 class PriorityInverted(SlotJudge):
     """The less urgent packet takes the slot."""
 
-    def is_preferred(self, slot: Aggregator, a: Arrival) -> bool:
+    def is_preferred(self, slot: Aggregator, a: AggregatorArrival) -> bool:
         return a.found.header.priority < slot.priority
 
 
 class PriorityOfTheFirst(AggregatorProgram):
     """A slot keeps the priority of who opened it."""
 
-    def _enter(self, slot: Aggregator, a: Arrival) -> None:
+    def _enter(self, slot: Aggregator, a: AggregatorArrival) -> None:
         before, opened = slot.priority, bool(slot.bitmap)
         super()._enter(slot, a)
         if opened:
@@ -58,7 +58,7 @@ class PriorityOfTheFirst(AggregatorProgram):
 class AgesTheNewcomer(AggregatorProgram):
     """A collision makes the occupant more urgent, not less."""
 
-    def collide(self, a: Arrival) -> None:
+    def collide(self, a: AggregatorArrival) -> None:
         slot = self._occupant(a.found.header.slot)
         before = slot.priority
         super().collide(a)
@@ -68,7 +68,7 @@ class AgesTheNewcomer(AggregatorProgram):
 class CopiesLeaveThePriority(AggregatorProgram):
     """A copy with a higher priority does not make its slot more urgent."""
 
-    def _note(self, a: Arrival) -> Aggregator:
+    def _note(self, a: AggregatorArrival) -> Aggregator:
         slot = self._occupant(a.found.header.slot)
         before = slot.priority
         super()._note(a)
@@ -79,7 +79,7 @@ class CopiesLeaveThePriority(AggregatorProgram):
 class ReclaimsOneTooSoon(SlotJudge):
     """A block that is a window less one later."""
 
-    def is_successor(self, slot: Aggregator, a: Arrival) -> bool:
+    def is_successor(self, slot: Aggregator, a: AggregatorArrival) -> bool:
         header = a.found.header
         if header.tensor != slot.tensor:
             return super().is_successor(slot, a)
@@ -89,7 +89,7 @@ class ReclaimsOneTooSoon(SlotJudge):
 class ReclaimsOneTooLate(SlotJudge):
     """A block that is a window later does not count as later."""
 
-    def is_successor(self, slot: Aggregator, a: Arrival) -> bool:
+    def is_successor(self, slot: Aggregator, a: AggregatorArrival) -> bool:
         header = a.found.header
         if header.tensor != slot.tensor:
             return super().is_successor(slot, a)
@@ -97,14 +97,14 @@ class ReclaimsOneTooLate(SlotJudge):
 
 
 class ReclaimsInTheTensorOnly(SlotJudge):
-    def is_successor(self, slot: Aggregator, a: Arrival) -> bool:
+    def is_successor(self, slot: Aggregator, a: AggregatorArrival) -> bool:
         return a.found.header.tensor == slot.tensor and super().is_successor(slot, a)
 
 
 class FlushesWithoutItsAsker(AggregatorProgram):
     """The part of the packet that asked is thrown away."""
 
-    def flush(self, a: Arrival) -> None:
+    def flush(self, a: AggregatorArrival) -> None:
         index, bitmap = a.found.header.slot, a.found.header.bitmap0
         slot = self._occupant(index)
         if slot.bitmap & ~bitmap == 0 and slot.bitmap != bitmap:
@@ -118,7 +118,7 @@ class FlushesWithoutItsAsker(AggregatorProgram):
 class FlushesTheAskerAlone(AggregatorProgram):
     """What is in the slot is thrown away."""
 
-    def flush(self, a: Arrival) -> None:
+    def flush(self, a: AggregatorArrival) -> None:
         self.pass_on(a)
         self.memory.free(a.found.header.slot, self._now)
 
@@ -126,7 +126,7 @@ class FlushesTheAskerAlone(AggregatorProgram):
 class EvictsTheNewcomersPart(AggregatorProgram):
     """The evicted sum says that it holds the newcomer's ranks."""
 
-    def evict(self, a: Arrival) -> None:
+    def evict(self, a: AggregatorArrival) -> None:
         slot = self._occupant(a.found.header.slot)
         slot.bitmap |= a.found.header.bitmap0
         super().evict(a)
@@ -135,7 +135,7 @@ class EvictsTheNewcomersPart(AggregatorProgram):
 class CompletesOneShort(SlotJudge):
     """All but one are enough."""
 
-    def completes(self, slot: Aggregator, a: Arrival) -> bool:
+    def completes(self, slot: Aggregator, a: AggregatorArrival) -> bool:
         inside = slot.bitmap | a.found.header.bitmap0
         return (inside ^ slot.served.target).bit_count() <= 1 and inside.bit_count() > 1
 
@@ -143,7 +143,7 @@ class CompletesOneShort(SlotJudge):
 class RepeatsAreSummed(SlotJudge):
     """A worker that is inside counts again unless the slot is complete."""
 
-    def of_contribution(self, a: Arrival) -> AggregatorEvent:
+    def of_contribution(self, a: AggregatorArrival) -> AggregatorEvent:
         event = super().of_contribution(a)
         slot = self.memory.slots[a.found.header.slot]
         full = slot is not None and slot.bitmap == slot.served.target
@@ -153,7 +153,7 @@ class RepeatsAreSummed(SlotJudge):
 class SaturatesSymmetrically(AggregatorProgram):
     """The least value is -(2^31 - 1), and nobody is told."""
 
-    def _enter(self, slot: Aggregator, a: Arrival) -> None:
+    def _enter(self, slot: Aggregator, a: AggregatorArrival) -> None:
         super()._enter(slot, a)
         if a.found.header.op:
             slot.values = np.maximum(slot.values, -(1 << 31) + 1).astype(np.int32)
@@ -176,7 +176,7 @@ class TensorsAreAlike(AggregatorProgram):
 class FirstExponents(AggregatorProgram):
     """Of the packet that opened the slot, not the largest."""
 
-    def _enter(self, slot: Aggregator, a: Arrival) -> None:
+    def _enter(self, slot: Aggregator, a: AggregatorArrival) -> None:
         before, opened = (slot.exponent0, slot.exponent1), bool(slot.bitmap)
         super()._enter(slot, a)
         if opened:
@@ -186,7 +186,7 @@ class FirstExponents(AggregatorProgram):
 class RemindedAndCleared(AggregatorProgram):
     """A reminder empties the slot and sends nothing."""
 
-    def send_reminded(self, a: Arrival) -> None:
+    def send_reminded(self, a: AggregatorArrival) -> None:
         self.memory.free(a.found.header.slot, self._now)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from switch_nodes.switchml.service import Contribution, SlotService
+from switch_nodes.switchml.service import Contribution, PoolService
 from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
 from tests.support import aggregator_mutants as aggregators
@@ -30,7 +30,7 @@ from workloads.switchml import SwitchMlWorker
 __all__ = ["DATAGRAM_BROKEN", "DATAGRAM_FURTHER", "DATAGRAM_NOT_HUNTED", "DATAGRAM_PLANTED", "DATAGRAM_UNTIMED"]
 
 
-class _AnswersOnce(SlotService):
+class _AnswersOnce(PoolService):
     def __init__(self, *told: Any) -> None:
         super().__init__(*told)
         self._answered: set[tuple[int, int, int]] = set()
@@ -48,7 +48,7 @@ class AnswersOnce(switchml.SwitchMlProgram):
     service_class = _AnswersOnce
 
 
-class _FirstByCount(SlotService):
+class _FirstByCount(PoolService):
     def is_first(self, c: Contribution) -> bool:
         return bool(switchml.pool_of(c).inside[c.place] == 0)
 

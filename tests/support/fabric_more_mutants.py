@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from switch_nodes.netreduce.fabric import LeafRing, SpineRing
-from switch_nodes.netreduce.program import Contribution, NetReduceProgram
+from switch_nodes.netreduce.program import NetReduceProgram, RingContribution
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.slot_actions import SlotActions
 from tests.support.slot_mutants import program_with
@@ -19,7 +19,7 @@ __all__ = ["MORE_FABRIC_MUTANTS"]
 class PassesTheRacksSumDown(SlotActions):
     """Host 0 gets its own rack's sum when the value comes again."""
 
-    def pass_down(self, c: Contribution, slot: int) -> None:
+    def pass_down(self, c: RingContribution, slot: int) -> None:
         value = c.ring.value[slot].copy()
         c.ring.value[slot] = c.ring.partial[slot]
         super().pass_down(c, slot)
@@ -30,7 +30,7 @@ class PassesTheRacksSumDown(SlotActions):
 class SendsUpBeforeItSums(SlotActions):
     """What goes up is the sum that the slot held before."""
 
-    def store_and_send_up(self, c: Contribution, slot: int) -> None:
+    def store_and_send_up(self, c: RingContribution, slot: int) -> None:
         self.store(c, slot)
         old = c.ring.partial[slot].copy()
         self._sum(c, slot, c.ring.partial)
@@ -43,11 +43,11 @@ class SendsUpBeforeItSums(SlotActions):
 class AdoptsTheFirstElement(SlotActions):
     """The last element of a value from above stays what it was."""
 
-    def adopt(self, c: Contribution, slot: int) -> None:
+    def adopt(self, c: RingContribution, slot: int) -> None:
         before = c.ring.value[slot].copy()
         finish = self._finish_slot
 
-        def finished(c: Contribution, slot: int) -> None:
+        def finished(c: RingContribution, slot: int) -> None:
             last = len(c.elements) - 4
             c.ring.value[slot, last : last + 4] = before[last : last + 4]
             finish(c, slot)
@@ -93,7 +93,7 @@ class LeafNeverReclaims(SlotActions):
 class LeafRepeatsTheOldHeader(SlotActions):
     """What goes up again goes under the header of the first time."""
 
-    def send_up_again(self, c: Contribution, slot: int) -> None:
+    def send_up_again(self, c: RingContribution, slot: int) -> None:
         self._send_up(c.ring, c.message, slot)
 
 
@@ -111,7 +111,7 @@ class SpineForgetsTheLastRack(SlotActions):
 class SpineFlushesSubnormals(SlotActions):
     """A spine of other arithmetic than the leaves'."""
 
-    def _sum(self, c: Contribution, slot: int, into: Any) -> None:
+    def _sum(self, c: RingContribution, slot: int, into: Any) -> None:
         super()._sum(c, slot, into)
         if isinstance(c.ring, SpineRing) and c.ring.config.arithmetic.dtype == "float32":
             values = into[slot, : int(c.ring.length[slot])].view("<f4")

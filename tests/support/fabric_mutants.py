@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.netreduce.contribution import Contribution
+from switch_nodes.netreduce.contribution import RingContribution
 from switch_nodes.netreduce.fabric import FabricTable, LeafRing, SpineRing, root_of
 from switch_nodes.netreduce.program import NetReduceProgram
 from switch_nodes.netreduce.ring import Ring
@@ -22,7 +22,7 @@ __all__ = ["FABRIC_MUTANTS", "FABRIC_NOT_HUNTED"]
 class NeverSentUpAgain(SlotActions):
     """What was lost between leaf and spine stays lost."""
 
-    def send_up_again(self, c: Contribution, slot: int) -> None:
+    def send_up_again(self, c: RingContribution, slot: int) -> None:
         self.refresh(c, slot)
 
 
@@ -30,7 +30,7 @@ class NeverSentUpAgain(SlotActions):
 class SentUpAgainOnlyWithoutValue(SlotActions):
     """A leaf that has the value thinks that nobody above needs its part any more."""
 
-    def send_up_again(self, c: Contribution, slot: int) -> None:
+    def send_up_again(self, c: RingContribution, slot: int) -> None:
         if c.ring.done[slot]:
             self.refresh(c, slot)
         else:
@@ -41,7 +41,7 @@ class SentUpAgainOnlyWithoutValue(SlotActions):
 class GlobalValueSentUp(SlotActions):
     """What a leaf sends up again is the global value, once it has it."""
 
-    def send_up_again(self, c: Contribution, slot: int) -> None:
+    def send_up_again(self, c: RingContribution, slot: int) -> None:
         assert isinstance(c.ring, LeafRing)
         if c.ring.done[slot]:
             c.ring.partial[slot] = c.ring.value[slot]
@@ -52,7 +52,7 @@ class GlobalValueSentUp(SlotActions):
 class AnyDuplicateSentUp(SlotActions):
     """Every duplicate of the rack sends the sum up again, not the boundary's alone."""
 
-    def refresh(self, c: Contribution, slot: int) -> None:
+    def refresh(self, c: RingContribution, slot: int) -> None:
         super().refresh(c, slot)
         if isinstance(c.ring, LeafRing) and c.ring.slot_state(slot) is RingSlotState.PARTIAL:
             self._send_up(c.ring, c.message, slot)
@@ -62,7 +62,7 @@ class AnyDuplicateSentUp(SlotActions):
 class ClearedOnPartial(SlotActions):
     """A leaf clears message m - N when its own rack has all of m, not when all racks have."""
 
-    def store_and_send_up(self, c: Contribution, slot: int) -> None:
+    def store_and_send_up(self, c: RingContribution, slot: int) -> None:
         super().store_and_send_up(c, slot)
         super().reclaim(c.ring, c.message, c.offset)
 
@@ -73,7 +73,7 @@ class ClearedOnPartial(SlotActions):
 
 @program_with
 class SpineReplaysToAll(SlotActions):
-    def replay(self, c: Contribution, slot: int) -> None:
+    def replay(self, c: RingContribution, slot: int) -> None:
         super().replay(c, slot)
         if isinstance(c.ring, SpineRing):
             for rank in range(c.ring.size):
@@ -83,7 +83,7 @@ class SpineReplaysToAll(SlotActions):
 
 @program_with
 class SpineDoesNotReplay(SlotActions):
-    def replay(self, c: Contribution, slot: int) -> None:
+    def replay(self, c: RingContribution, slot: int) -> None:
         if isinstance(c.ring, SpineRing):
             self.refresh(c, slot)
         else:
@@ -94,7 +94,7 @@ class SpineDoesNotReplay(SlotActions):
 class SpineReplaysToSender(SlotActions):
     """To the leaf that repeated it, not to the one behind."""
 
-    def replay(self, c: Contribution, slot: int) -> None:
+    def replay(self, c: RingContribution, slot: int) -> None:
         if not isinstance(c.ring, SpineRing):
             super().replay(c, slot)
             return
@@ -141,7 +141,7 @@ class _TakesAnyValue(LeafRing):
 
 
 class _LengthOfTheValue(SlotActions):
-    def adopt(self, c: Contribution, slot: int) -> None:
+    def adopt(self, c: RingContribution, slot: int) -> None:
         c.ring.length[slot] = len(c.elements)
         super().adopt(c, slot)
 
@@ -157,7 +157,7 @@ class ValueTakenBeforeTheRack(NetReduceProgram):
 class ValuePassedOnOnly(SlotActions):
     """What comes down goes to host 0 as it came, and nowhere else."""
 
-    def adopt(self, c: Contribution, slot: int) -> None:
+    def adopt(self, c: RingContribution, slot: int) -> None:
         assert isinstance(c.ring, LeafRing)
         self.switch.emit(c.ring.egress[c.ring.boundary], bytes(c.packet.frame))
 
@@ -166,7 +166,7 @@ class ValuePassedOnOnly(SlotActions):
 class RackSumTakenForTheValue(SlotActions):
     """A leaf answers its rack with the rack's own sum."""
 
-    def adopt(self, c: Contribution, slot: int) -> None:
+    def adopt(self, c: RingContribution, slot: int) -> None:
         assert isinstance(c.ring, LeafRing)
         super().adopt(c, slot)
         c.ring.value[slot] = c.ring.partial[slot]
@@ -176,7 +176,7 @@ class RackSumTakenForTheValue(SlotActions):
 class NothingPassedDownAgain(SlotActions):
     """A value that comes again is dropped, whoever may lack it."""
 
-    def pass_down(self, c: Contribution, slot: int) -> None:
+    def pass_down(self, c: RingContribution, slot: int) -> None:
         self.refresh(c, slot)
 
 
@@ -224,7 +224,7 @@ class _ClearedAtOnce(SlotActions):
         if not isinstance(ring, self.kind):
             super().reclaim(ring, message, offset)
 
-    def _finish_slot(self, c: Contribution, slot: int) -> None:
+    def _finish_slot(self, c: RingContribution, slot: int) -> None:
         super()._finish_slot(c, slot)
         if isinstance(c.ring, self.kind):
             for ready in np.flatnonzero(c.ring.released == c.ring.everyone):

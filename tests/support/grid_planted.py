@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.memory import Aggregator
 from switch_nodes.config import SwitchConfig
 from switch_nodes.grid.memory import MemoryRefused
@@ -32,21 +32,21 @@ __all__ = ["GRID_NOT_HUNTED", "GRID_PLANTED"]
 class AnyResultFrees(GridProgram):
     """Any block's result frees the slot that it hashes to."""
 
-    def frees(self, a: Arrival) -> bool:
+    def frees(self, a: AggregatorArrival) -> bool:
         return self.memory.occupant(a.slot) is not None
 
 
 class ResultsFreeNothing(GridProgram):
     """What late copies opened stays when the sum passes."""
 
-    def free(self, a: Arrival) -> None:
+    def free(self, a: AggregatorArrival) -> None:
         self.count("freed")
 
 
 class AskerIsNotGone(GridProgram):
     """The packet that asked for a flush is not told as gone around."""
 
-    def go_around(self, a: Arrival, bitmap: int) -> None:
+    def go_around(self, a: AggregatorArrival, bitmap: int) -> None:
         flushed = self.memory.occupant(a.slot) is None and bitmap != a.bitmap
         super().go_around(a, bitmap & ~a.bitmap if flushed else bitmap)
 
@@ -54,7 +54,7 @@ class AskerIsNotGone(GridProgram):
 class FlushWithoutAsker(GridProgram):
     """What is flushed lacks what the worker that asked brought."""
 
-    def flush(self, a: Arrival) -> None:
+    def flush(self, a: AggregatorArrival) -> None:
         slot = self._occupant(a.slot)
         self.count("flushed")
         self._send_slot(a, slot, "flushed", int(DatagramFlag.RESEND))
@@ -64,7 +64,7 @@ class FlushWithoutAsker(GridProgram):
 class FlushKeepsTheSlot(GridProgram):
     """A copy is flushed, and the sum stays."""
 
-    def flush(self, a: Arrival) -> None:
+    def flush(self, a: AggregatorArrival) -> None:
         slot = self._occupant(a.slot)
         super().flush(a)
         self.memory.slots[a.slot] = slot
@@ -74,7 +74,7 @@ class FlushKeepsTheSlot(GridProgram):
 class FlushEndsNothing(GridProgram):
     """After a flush the rest of the block is summed here, and waits for what has left."""
 
-    def go_around(self, a: Arrival, bitmap: int) -> None:
+    def go_around(self, a: AggregatorArrival, bitmap: int) -> None:
         self.tally.leave(a.block, bitmap)
         self.refused.pass_by(a.block, bitmap, a.wanted)
 
@@ -82,7 +82,7 @@ class FlushEndsNothing(GridProgram):
 class ResendOpens(GridProgram):
     """A packet that is sent again opens a slot like any other."""
 
-    def judge(self, a: Arrival) -> GridSlotEvent:
+    def judge(self, a: AggregatorArrival) -> GridSlotEvent:
         event, flags = super().judge(a), a.flags
         if event is GridSlotEvent.RESEND_OTHER and self.memory.occupant(a.slot) is None:
             a.flags &= ~int(DatagramFlag.RESEND)
@@ -94,7 +94,7 @@ class ResendOpens(GridProgram):
 class CopiesAreAdded(GridProgram):
     """What is inside already is added once more."""
 
-    def judge(self, a: Arrival) -> GridSlotEvent:
+    def judge(self, a: AggregatorArrival) -> GridSlotEvent:
         event = super().judge(a)
         return GridSlotEvent.NEW if event is GridSlotEvent.REPEAT else event
 
@@ -102,7 +102,7 @@ class CopiesAreAdded(GridProgram):
 class CountsPackets(GridProgram):
     """A sum is complete after as many packets as workers."""
 
-    def judge(self, a: Arrival) -> GridSlotEvent:
+    def judge(self, a: AggregatorArrival) -> GridSlotEvent:
         event, slot = super().judge(a), self.memory.occupant(a.slot)
         if event is GridSlotEvent.REPEAT and slot is not None:
             full = sum(slot.entered) + 1 >= a.wanted.bit_count()
@@ -113,7 +113,7 @@ class CountsPackets(GridProgram):
 class AddsToAnyOwner(GridProgram):
     """A slot that serves another block takes the packet."""
 
-    def judge(self, a: Arrival) -> GridSlotEvent:
+    def judge(self, a: AggregatorArrival) -> GridSlotEvent:
         event = super().judge(a)
         return GridSlotEvent.NEW if event is GridSlotEvent.OTHER else event
 
@@ -121,14 +121,14 @@ class AddsToAnyOwner(GridProgram):
 class ReclaimKeepsTheGhost(GridProgram):
     """A block a window later is added to what a late copy left."""
 
-    def reclaim(self, a: Arrival) -> None:
+    def reclaim(self, a: AggregatorArrival) -> None:
         self.add(a)
 
 
 class ReclaimsNothing(GridProgram):
     """A block a window later is turned away by what a late copy left."""
 
-    def judge(self, a: Arrival) -> GridSlotEvent:
+    def judge(self, a: AggregatorArrival) -> GridSlotEvent:
         event = super().judge(a)
         return GridSlotEvent.OTHER if event is GridSlotEvent.SUCCESSOR else event
 
@@ -136,7 +136,7 @@ class ReclaimsNothing(GridProgram):
 class ReclaimsWithinTheWindow(GridProgram):
     """Any younger block takes the slot."""
 
-    def judge(self, a: Arrival) -> GridSlotEvent:
+    def judge(self, a: AggregatorArrival) -> GridSlotEvent:
         event, slot = super().judge(a), self.memory.occupant(a.slot)
         if event is GridSlotEvent.OTHER and slot is not None and a.block > slot.block:
             return GridSlotEvent.SUCCESSOR
@@ -147,7 +147,7 @@ class TokensForEachPacket(GridProgram):
     """A block that found no tokens is summed from the packet on that finds some: it waits for those that went
     around."""
 
-    def judge(self, a: Arrival) -> GridSlotEvent:
+    def judge(self, a: AggregatorArrival) -> GridSlotEvent:
         self.refused.forget(a.block)
         return super().judge(a)
 
@@ -171,7 +171,7 @@ class DetoursDoNotEnd(GridProgram):
 class WaitsForAll(GridProgram):
     """A switch waits for all workers, also for those whose packets go elsewhere."""
 
-    def admit(self, a: Arrival) -> bool:
+    def admit(self, a: AggregatorArrival) -> bool:
         admitted = super().admit(a)
         a.wanted = self.tally.everyone
         return admitted
@@ -187,7 +187,7 @@ class KeepsWhatWasBegun(GridProgram):
 class LastOverflow(GridProgram):
     """Whether the last addition left int32 counts, and not whether an earlier one did."""
 
-    def add(self, a: Arrival) -> Aggregator:
+    def add(self, a: AggregatorArrival) -> Aggregator:
         slot = self.memory.occupant(a.slot)
         if slot is not None:
             slot.overflow = False
@@ -197,7 +197,7 @@ class LastOverflow(GridProgram):
 class LastExponents(GridProgram):
     """A sum names the exponents of its last part, and not the largest."""
 
-    def add(self, a: Arrival) -> Aggregator:
+    def add(self, a: AggregatorArrival) -> Aggregator:
         slot = super().add(a)
         slot.exponent0, slot.exponent1 = a.exponent0, a.exponent1
         return slot

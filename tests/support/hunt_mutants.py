@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from switch_nodes.netreduce.connections import RingConnections
-from switch_nodes.netreduce.program import Contribution, NetReduceProgram
+from switch_nodes.netreduce.program import NetReduceProgram, RingContribution
 from switch_nodes.netreduce.slot_actions import SlotActions, SlotHandlers
 from switch_nodes.netreduce.tables import RingSlotAction
 from testbed.hunt.judge import Machines
@@ -82,7 +82,7 @@ class PsnWithoutWrap(NetReduceProgram):
 class ClearedSlotReplayed(SlotActions):
     """A duplicate of a message that is gone is answered with whatever its slot holds now."""
 
-    def forward_raw(self, c: Contribution, slot: int) -> None:
+    def forward_raw(self, c: RingContribution, slot: int) -> None:
         size = int(c.ring.length[slot]) or len(c.elements)
         value = c.ring.value[slot, :size].tobytes()
         self.switch.emit(c.ring.egress[c.rank], self.build_result(bytes(c.header), value, False))

@@ -9,7 +9,7 @@ import numpy as np
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.netreduce.connections import RingConnections
-from switch_nodes.netreduce.program import Contribution, NetReduceProgram
+from switch_nodes.netreduce.program import NetReduceProgram, RingContribution
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.slot_actions import SlotActions
 from switch_nodes.netreduce.tables import RingSlotEvent
@@ -23,7 +23,7 @@ class _OwnSums(SlotActions):
 
     dtype = "float32"
 
-    def _sum(self, c: Contribution, slot: int, into: Any) -> None:
+    def _sum(self, c: RingContribution, slot: int, into: Any) -> None:
         super()._sum(c, slot, into)
         ring, size = c.ring, int(c.ring.length[slot])
         spec = ring.config.arithmetic
@@ -169,7 +169,7 @@ class KeepsReleased(SlotActions):
 class KeepsTheLength(SlotActions):
     """A slot keeps the length of its first message."""
 
-    def store(self, c: Contribution, slot: int) -> None:
+    def store(self, c: RingContribution, slot: int) -> None:
         before = int(c.ring.length[slot])
         super().store(c, slot)
         if before:
@@ -185,7 +185,7 @@ class KeepsTheLength(SlotActions):
 class RawForTheOneBefore(SlotActions):
     """A duplicate passes raw although its receiver may lack the result."""
 
-    def replay(self, c: Contribution, slot: int) -> None:
+    def replay(self, c: RingContribution, slot: int) -> None:
         if c.message == c.ring.newest_complete:
             self.forward_raw(c, slot)
         else:
@@ -194,7 +194,7 @@ class RawForTheOneBefore(SlotActions):
 
 @program_with
 class ReplaysToTheNext(SlotActions):
-    def replay(self, c: Contribution, slot: int) -> None:
+    def replay(self, c: RingContribution, slot: int) -> None:
         self._keep_header(c, slot)
         self.send_result(c.ring, (c.rank + 1) % c.ring.size, slot)
 
@@ -202,7 +202,7 @@ class ReplaysToTheNext(SlotActions):
 class ChangedPayloadTaken(NetReduceProgram):
     """A copy with another payload takes the place of the first."""
 
-    def slot_event(self, c: Contribution, slot: int) -> RingSlotEvent:
+    def slot_event(self, c: RingContribution, slot: int) -> RingSlotEvent:
         event = super().slot_event(c, slot)
         if event is RingSlotEvent.REPEAT_CHANGED:
             c.ring.payload[slot, c.rank, : len(c.elements)] = np.frombuffer(c.elements, np.uint8)

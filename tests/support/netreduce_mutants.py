@@ -11,7 +11,7 @@ from switch_nodes.config import RingConfig, SwitchConfig
 from switch_nodes.netreduce.connections import RingConnections
 from switch_nodes.netreduce.frames import DataPacket, Edge, FrameReader
 from switch_nodes.netreduce.placement import PacketPlace, Placement
-from switch_nodes.netreduce.program import Contribution, NetReduceProgram
+from switch_nodes.netreduce.program import NetReduceProgram, RingContribution
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.slot_actions import SlotActions, SlotHandlers, Switch
 from switch_nodes.netreduce.tables import ConnectionEvent, FrameKind, RingSlotAction, RingSlotEvent
@@ -26,7 +26,7 @@ __all__ = ["MUTANTS"]
 class ClearedOnArrival(SlotActions):
     """The slot of message m - N is cleared when m arrives, not when it completes."""
 
-    def store(self, c: Contribution, slot: int) -> None:
+    def store(self, c: RingContribution, slot: int) -> None:
         if not c.ring.bitmap[slot]:
             super().reclaim(c.ring, c.message, c.offset)
         super().store(c, slot)
@@ -43,7 +43,7 @@ class _ClearedAtOnce(SlotActions):
     def reclaim(self, ring: Ring, message: int, offset: int) -> None:
         pass
 
-    def store_and_complete(self, c: Contribution, slot: int) -> None:
+    def store_and_complete(self, c: RingContribution, slot: int) -> None:
         super().store_and_complete(c, slot)
         for ready in np.flatnonzero(c.ring.released == c.ring.everyone):
             self.clear(c.ring, int(ready))
@@ -66,7 +66,7 @@ class NothingBehindAHole(NetReduceProgram):
 class NoTag(NetReduceProgram):
     """A cleared slot serves whatever comes."""
 
-    def slot_event(self, c: Contribution, slot: int) -> RingSlotEvent:
+    def slot_event(self, c: RingContribution, slot: int) -> RingSlotEvent:
         tag = int(c.ring.tag[slot])
         c.ring.tag[slot] = c.message
         try:
@@ -77,7 +77,7 @@ class NoTag(NetReduceProgram):
 
 @program_with
 class ReplayToAll(SlotActions):
-    def replay(self, c: Contribution, slot: int) -> None:
+    def replay(self, c: RingContribution, slot: int) -> None:
         super().replay(c, slot)
         for rank in range(c.ring.size):
             if rank != c.rank:
@@ -86,13 +86,13 @@ class ReplayToAll(SlotActions):
 
 @program_with
 class NoReplay(SlotActions):
-    def replay(self, c: Contribution, slot: int) -> None:
+    def replay(self, c: RingContribution, slot: int) -> None:
         pass
 
 
 @program_with
 class ReplayWithOldHeader(SlotActions):
-    def _keep_header(self, c: Contribution, slot: int) -> None:
+    def _keep_header(self, c: RingContribution, slot: int) -> None:
         if not int(c.ring.bitmap[slot]) & 1 << c.rank:
             super()._keep_header(c, slot)
 
@@ -148,7 +148,7 @@ class IcrcNotRedone(SlotActions):
 class AckOriginated(SlotActions):
     """The switch acknowledges a contribution itself."""
 
-    def store(self, c: Contribution, slot: int) -> None:
+    def store(self, c: RingContribution, slot: int) -> None:
         super().store(c, slot)
         bth = Bth(Opcode.ACKNOWLEDGE, c.packet.qpn, c.packet.psn)
         self.switch.emit(c.packet.port, encode_packet(Packet(c.packet.packet.envelope, bth, aeth=Aeth(0x1F, 0))))
@@ -180,7 +180,7 @@ class _CountedTwice(SlotActions):
         super().__init__(config, switch)
         self.extra: dict[tuple[int, int], list[tuple[int, np.ndarray]]] = {}
 
-    def refresh(self, c: Contribution, slot: int) -> None:
+    def refresh(self, c: RingContribution, slot: int) -> None:
         super().refresh(c, slot)
         if not c.ring.done[slot]:
             self.extra.setdefault((c.ring.id, slot), []).append((c.rank, c.ring.payload[slot, c.rank].copy()))
@@ -227,7 +227,7 @@ class NothingReleasedEarly(SlotActions):
 class NewHoleForgotten(SlotActions):
     """Early release happens when a slot completes, not when the head comes to the next hole."""
 
-    def store_and_complete(self, c: Contribution, slot: int) -> None:
+    def store_and_complete(self, c: RingContribution, slot: int) -> None:
         early = self._early
         if (c.message, c.offset) == c.ring.head():
             self._early = lambda ring, _: 0
@@ -236,7 +236,7 @@ class NewHoleForgotten(SlotActions):
 
 
 class HeldResultReplayed(NetReduceProgram):
-    def slot_event(self, c: Contribution, slot: int) -> RingSlotEvent:
+    def slot_event(self, c: RingContribution, slot: int) -> RingSlotEvent:
         event = super().slot_event(c, slot)
         return RingSlotEvent.REPEAT_ANSWERED if event is RingSlotEvent.REPEAT and c.ring.done[slot] else event
 
@@ -268,7 +268,7 @@ class UnknownDataForwarded(NetReduceProgram):
 
 @program_with
 class StaleDropped(SlotActions):
-    def forward_raw(self, c: Contribution, slot: int) -> None:
+    def forward_raw(self, c: RingContribution, slot: int) -> None:
         pass
 
 

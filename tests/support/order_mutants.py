@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from switch_nodes.netreduce.contribution import Contribution
+from switch_nodes.netreduce.contribution import RingContribution
 from switch_nodes.netreduce.fabric import LeafRing, SpineRing
 from switch_nodes.netreduce.program import NetReduceProgram
 from switch_nodes.netreduce.slot_actions import SlotActions
@@ -19,7 +19,7 @@ from workloads.rc.rack_window import RackWindow
 __all__ = ["ORDER_MUTANTS", "RACK_MUTANTS"]
 
 
-def _first_lacking(c: Contribution) -> int:
+def _first_lacking(c: RingContribution) -> int:
     """Slot of the first packet of the message that its connection did not bring yet."""
     ring = c.ring
     first = ring.slot_of(c.message, 0)
@@ -33,7 +33,7 @@ def _first_lacking(c: Contribution) -> int:
 class SpineSumsInOrderOfArrival(SlotActions):
     """The n-th packet that a rack sends up of a message is summed with the n-th of the others."""
 
-    def store(self, c: Contribution, slot: int) -> None:
+    def store(self, c: RingContribution, slot: int) -> None:
         super().store(c, slot)
         other = _first_lacking(c) if isinstance(c.ring, SpineRing) else slot
         if other < slot:
@@ -46,7 +46,7 @@ class SpineSumsInOrderOfArrival(SlotActions):
 class LeafTakesValuesInOrder(SlotActions):
     """What comes down is taken for the value of the oldest packet that waits for one."""
 
-    def adopt(self, c: Contribution, slot: int) -> None:
+    def adopt(self, c: RingContribution, slot: int) -> None:
         ring = c.ring
         first = ring.slot_of(c.message, 0)
         waiting = [
@@ -64,7 +64,7 @@ class LeafTakesValuesInOrder(SlotActions):
 class LaterMessageClosesTheEarlier(SlotActions):
     """A leaf that has the first value of a message takes the one before for delivered, though another spine sums it."""
 
-    def adopt(self, c: Contribution, slot: int) -> None:
+    def adopt(self, c: RingContribution, slot: int) -> None:
         super().adopt(c, slot)
         ring = c.ring
         if isinstance(ring, LeafRing) and c.offset == 0 and c.message > 0:

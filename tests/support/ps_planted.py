@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.aggregators.entrance import Entrance
 from switch_nodes.aggregators.judge import SlotJudge
@@ -36,7 +36,7 @@ class AddsUnasked(PsProgram):
         super().__init__(config)
         self._entrance = _Doubling(self.served, self.policy)
 
-    def add(self, a: Arrival) -> Any:
+    def add(self, a: AggregatorArrival) -> Any:
         slot = super().add(a)
         if not a.served.config.adds:
             slot.add(a)
@@ -44,7 +44,7 @@ class AddsUnasked(PsProgram):
 
 
 class _Doubling(Entrance):
-    def admit(self, a: Arrival) -> str | None:
+    def admit(self, a: AggregatorArrival) -> str | None:
         served = self.served.get(a.job)
         if served is not None:
             served.adds = True
@@ -74,7 +74,7 @@ class TakesAnotherTree(TreeJob):
 class AddsSumsAgain(SlotJudge):
     """What is inside is looked up worker by worker: the sum of a switch below is always news."""
 
-    def of_contribution(self, a: Arrival) -> AggregatorEvent:
+    def of_contribution(self, a: AggregatorArrival) -> AggregatorEvent:
         event, alone = super().of_contribution(a), a.found.header.bitmap0.bit_count() == 1
         return AggregatorEvent.NEW if event is AggregatorEvent.REPEAT and not alone else event
 
@@ -82,7 +82,7 @@ class AddsSumsAgain(SlotJudge):
 class TakesPartsForNews(PsProgram):
     """What leaves with a packet that was sent again is compared as a whole: a part of it is added once more."""
 
-    def flush(self, a: Arrival) -> None:
+    def flush(self, a: AggregatorArrival) -> None:
         slot = self._occupant(a.found.header.slot)
         if slot.bitmap & a.found.header.bitmap0 and slot.bitmap != a.found.header.bitmap0:
             self._enter(slot, a)
@@ -92,7 +92,7 @@ class TakesPartsForNews(PsProgram):
 class FreesAtWorkersAlone(PsProgram):
     """Results free the slots of switches that have workers, and of no other."""
 
-    def free_and_deliver(self, a: Arrival) -> None:
+    def free_and_deliver(self, a: AggregatorArrival) -> None:
         if a.served.ranks_here:
             super().free_and_deliver(a)
         else:
@@ -114,7 +114,7 @@ class _Short:
 class CopiesEarly(PsProgram):
     """A copy for each worker as soon as paths part anywhere, not where they do."""
 
-    def _send_copies(self, a: Arrival, frame: bytes) -> None:
+    def _send_copies(self, a: AggregatorArrival, frame: bytes) -> None:
         for child in self.place(a.served, a.sequence).children:
             for _ in range(child.ranks.bit_count()):
                 self.emit(child.port, self._copy(a, child, frame))
@@ -123,7 +123,7 @@ class CopiesEarly(PsProgram):
 class ForgetsWhoIsBelow(PsProgram):
     """The sum of a switch that is not the server's says that it holds its last packet, and no more."""
 
-    def _send_slot(self, a: Arrival, slot: Aggregator, reason: str) -> None:
+    def _send_slot(self, a: AggregatorArrival, slot: Aggregator, reason: str) -> None:
         inside = slot.bitmap
         if not a.served.ranks_here and not a.served.collects:
             slot.bitmap = a.found.header.bitmap0

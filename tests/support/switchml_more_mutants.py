@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from switch_nodes.switchml.program import SwitchMlProgram
-from switch_nodes.switchml.service import Contribution, SlotService
+from switch_nodes.switchml.service import Contribution, PoolService
 from tests.support.switchml_mutants import COMPLETING, FILLING, NEW, REPEAT, other_slot, pool_of
 from workloads.datagrams.slot_window import SlotWindow
 from workloads.kernels import NEVER
@@ -17,7 +17,7 @@ from workloads.switchml import SwitchMlWorker
 __all__ = ["MORE_SWITCHML", "MORE_SWITCHML_WORKERS"]
 
 
-class _NewestForgotten(SlotService):
+class _NewestForgotten(PoolService):
     def is_older(self, block: int, newest: int) -> bool:
         return newest >= 0 and newest - block == 1
 
@@ -28,7 +28,7 @@ class NewestForgotten(SwitchMlProgram):
     service_class = _NewestForgotten
 
 
-class _OlderOrEqual(SlotService):
+class _OlderOrEqual(PoolService):
     def is_older(self, block: int, newest: int) -> bool:
         return super().is_older(block, newest) or block == newest
 
@@ -39,7 +39,7 @@ class OlderOrEqual(SwitchMlProgram):
     service_class = _OlderOrEqual
 
 
-class _MovesAllOn(SlotService):
+class _MovesAllOn(PoolService):
     def move_on(self, c: Contribution) -> None:
         pool, slot = pool_of(c), other_slot(c)
         other = pool.seen[slot]
@@ -55,7 +55,7 @@ class MovesAllOn(SwitchMlProgram):
     service_class = _MovesAllOn
 
 
-class _ReplaysTheOtherVersion(SlotService):
+class _ReplaysTheOtherVersion(PoolService):
     def replay(self, c: Contribution) -> None:
         pool, own, other = pool_of(c), c.place, other_slot(c)
         if pool.length[own] == pool.length[other]:
@@ -68,7 +68,7 @@ class ReplaysTheOtherVersion(SwitchMlProgram):
     service_class = _ReplaysTheOtherVersion
 
 
-class _LengthOfTheFirst(SlotService):
+class _LengthOfTheFirst(PoolService):
     def store(self, c: Contribution) -> None:
         before = pool_of(c).length[c.place]
         super().store(c)
@@ -82,7 +82,7 @@ class LengthOfTheFirst(SwitchMlProgram):
     service_class = _LengthOfTheFirst
 
 
-class _ExponentsGrow(SlotService):
+class _ExponentsGrow(PoolService):
     def store(self, c: Contribution) -> None:
         pool, slot = pool_of(c), c.place
         before = pool.exponent0[slot], pool.exponent1[slot]
@@ -97,7 +97,7 @@ class ExponentsGrow(SwitchMlProgram):
     service_class = _ExponentsGrow
 
 
-class _CompletesByCount(SlotService):
+class _CompletesByCount(PoolService):
     def slot_event(self, c: Contribution) -> int:
         event, pool = super().slot_event(c), pool_of(c)
         inside = pool.inside[c.place] if pool.seen[c.place] else 0
@@ -112,7 +112,7 @@ class CompletesByCount(SwitchMlProgram):
     service_class = _CompletesByCount
 
 
-class _SaturatingPool(SlotService):
+class _SaturatingPool(PoolService):
     def store(self, c: Contribution) -> None:
         pool, is_first = pool_of(c), self.is_first(c)
         at = pool.value_at(c.place)

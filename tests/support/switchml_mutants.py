@@ -7,7 +7,7 @@ from typing import Any
 from switch_nodes.config import SwitchConfig
 from switch_nodes.switchml.pool import Pool
 from switch_nodes.switchml.program import SwitchMlProgram
-from switch_nodes.switchml.service import Contribution, SlotService
+from switch_nodes.switchml.service import Contribution, PoolService
 from switch_nodes.switchml.tables import PoolSlotEvent, PoolSlotState
 from workloads.automaton import number_of
 
@@ -41,7 +41,7 @@ class NoShadowCopy(SwitchMlProgram):
     pool_class = _OneValue
 
 
-class _NoVersionBit(SlotService):
+class _NoVersionBit(PoolService):
     def version_of(self, flags: int) -> int:
         return 0
 
@@ -50,7 +50,7 @@ class NoVersionBit(SwitchMlProgram):
     service_class = _NoVersionBit
 
 
-class _NoReplay(SlotService):
+class _NoReplay(PoolService):
     def replay(self, c: Contribution) -> None:
         pass
 
@@ -59,7 +59,7 @@ class NoReplay(SwitchMlProgram):
     service_class = _NoReplay
 
 
-class _ReplayToAll(SlotService):
+class _ReplayToAll(PoolService):
     def replay(self, c: Contribution) -> None:
         super().replay(c)
         self.send_result(c, 0, c.rank)
@@ -70,7 +70,7 @@ class ReplayToAll(SwitchMlProgram):
     service_class = _ReplayToAll
 
 
-class _BitmapIgnored(SlotService):
+class _BitmapIgnored(PoolService):
     def slot_event(self, c: Contribution) -> int:
         event = super().slot_event(c)
         if event not in (NEW, COMPLETING, REPEAT):
@@ -89,7 +89,7 @@ class BitmapIgnored(SwitchMlProgram):
     service_class = _BitmapIgnored
 
 
-class _NeverForgets(SlotService):
+class _NeverForgets(PoolService):
     def move_on(self, c: Contribution) -> None:
         pass
 
@@ -100,7 +100,7 @@ class NeverForgets(SwitchMlProgram):
     service_class = _NeverForgets
 
 
-class _AddsToTheOldSum(SlotService):
+class _AddsToTheOldSum(PoolService):
     def is_first(self, c: Contribution) -> bool:
         if super().is_first(c):
             pool, slot = pool_of(c), c.place
@@ -114,7 +114,7 @@ class AddsToTheOldSum(SwitchMlProgram):
     service_class = _AddsToTheOldSum
 
 
-class _BelievesOldCopies(SlotService):
+class _BelievesOldCopies(PoolService):
     def is_older(self, block: int, newest: int) -> bool:
         return False
 
@@ -131,7 +131,7 @@ class BelievesOldCopies(SwitchMlProgram):
     service_class = _BelievesOldCopies
 
 
-class _CountsWithoutModulus(SlotService):
+class _CountsWithoutModulus(PoolService):
     def is_older(self, block: int, newest: int) -> bool:
         return block < newest
 
@@ -140,7 +140,7 @@ class CountsWithoutModulus(SwitchMlProgram):
     service_class = _CountsWithoutModulus
 
 
-class _BelievesEverybody(SlotService):
+class _BelievesEverybody(PoolService):
     def slot_event(self, c: Contribution) -> int:
         event = super().slot_event(c)
         return NEW if event == OVERRUN else event
@@ -155,7 +155,7 @@ class BelievesEverybody(SwitchMlProgram):
     service_class = _BelievesEverybody
 
 
-class _AnswersTheLastOnly(SlotService):
+class _AnswersTheLastOnly(PoolService):
     def send_result(self, c: Contribution, first: int, end: int) -> None:
         super().send_result(c, c.rank, c.rank + 1)
 
@@ -164,7 +164,7 @@ class AnswersTheLastOnly(SwitchMlProgram):
     service_class = _AnswersTheLastOnly
 
 
-class _LastExponents(SlotService):
+class _LastExponents(PoolService):
     def store(self, c: Contribution) -> None:
         super().store(c)
         pool_of(c).exponent0[c.place], pool_of(c).exponent1[c.place] = c.exponent0, c.exponent1

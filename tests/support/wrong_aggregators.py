@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from switch_nodes.aggregators import AtpProgram
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.judge import SlotJudge
 from switch_nodes.aggregators.tables import AggregatorEvent
 
@@ -11,7 +11,7 @@ __all__ = ["NeverFrees", "SharesSlots"]
 
 
 class _BlindToJobs(SlotJudge):
-    def of_contribution(self, a: Arrival) -> AggregatorEvent:
+    def of_contribution(self, a: AggregatorArrival) -> AggregatorEvent:
         header, slot = a.found.header, self.memory.slots[a.found.header.slot]
         alike = slot is not None and (slot.sequence, slot.tensor) == (header.sequence, header.tensor)
         alike = alike and slot is not None and slot.job != header.job
@@ -29,5 +29,5 @@ class SharesSlots(AtpProgram):
 class NeverFrees(AtpProgram):
     """Results go through, and their slots stay full."""
 
-    def free_and_deliver(self, a: Arrival) -> None:
+    def free_and_deliver(self, a: AggregatorArrival) -> None:
         self.deliver(a)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from workloads.config import ArithmeticSpec, JobShare, WorkloadConfig
 from workloads.datagrams.worker_sets import MAX_RACKS, WIDTH
 from workloads.errors import ScenarioError
+from workloads.transports.timing import LEAST_RTO_NS
 from workloads.wire import Envelope
 
 __all__ = [
@@ -30,8 +31,6 @@ __all__ = [
 MAX_ELEMENTS = 1 << 30
 """most elements of a gradient: 4 GiB, as in a scenario"""
 MAX_ITERATIONS = 1_000_000
-LEAST_RTO_NS = 10_000
-"""below, workers send little but copies until they know what a round trip takes"""
 MAX_WORKERS = WIDTH
 """most workers of a job whose packets name workers by `bitmap0` alone"""
 MAX_WORKERS_IN_RACKS = WIDTH * MAX_RACKS

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from enum import Enum
 
 from workloads.machine import Buffer
+from workloads.rc.timers import ANSWER_BYTES, UNASKED_PACKETS, rc_span, rc_timer_keys, rc_timer_values
 from workloads.transports.kind import SentAs, TransportKind
+from workloads.transports.timing import TimerKey, TimerNeed
 from workloads.wire.envelope import ETHERNET, ROCE_PORT, Envelope
 from workloads.wire.headers import Bth
 from workloads.wire.icrc import icrc_of
@@ -52,12 +54,23 @@ class RoceTransport(TransportKind):
     kind_name = staticmethod(opcode_name)
     pause_ns = staticmethod(rnr_timer_ns)
     """how long an answer of kind WAIT asks the sender to pause"""
+    span_of = staticmethod(rc_span)
 
     def __init__(
         self, name: str, summary: str, timers: dict[str, str], transparent: str = "", *, is_reliable: bool = False
     ) -> None:
         self.name, self.summary, self.timers, self.transparent = name, summary, timers, transparent
         self.is_reliable = is_reliable
+        self.unasked_packets = UNASKED_PACKETS if is_reliable else None
+
+    def timer_keys(self, *, resends_alone: bool = False) -> tuple[TimerKey, ...]:
+        return rc_timer_keys(resends_alone=resends_alone) if self.is_reliable else super().timer_keys()
+
+    def timer_values(self, need: TimerNeed) -> Mapping[str, int]:
+        return rc_timer_values(need) if self.is_reliable else super().timer_values(need)
+
+    def answer_bytes(self, frame_bytes: int, /) -> int:
+        return ANSWER_BYTES if self.is_reliable else frame_bytes
 
     def identify(self, frame: Buffer) -> SentAs | None:
         found = recognise(frame)

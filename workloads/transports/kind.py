@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from workloads.machine import Buffer
+from workloads.transports.timing import LEAST_RTO_NS, TimerKey, TimerNeed, rounded_ns
 from workloads.wire.layout import Layout
 
 __all__ = ["UDP_PAYLOAD_AT", "SentAs", "ShownHeader", "TransportKind", "udp_port_of"]
@@ -24,6 +25,13 @@ _HEADS = struct.Struct("!12xHB5xHxB10xHH")
 """Ethernet, IPv4 and UDP: EtherType, version and length, fragment, protocol, ports"""
 UDP_PAYLOAD_AT = 42
 """where the payload of such a datagram begins"""
+
+
+_RTO = TimerKey("rto", "rto_ns")
+_MARGIN = 2
+"""timers in worst round trips"""
+_REAL_RTO_NS = 10_000_000
+"""least value with real processors and firmware in the way"""
 
 
 class SentAs(NamedTuple):
@@ -79,6 +87,28 @@ class TransportKind(ABC):
     """what a switch must leave as it is in packets that it passes on, for people; empty: nothing"""
     timers: Mapping[str, str] = MappingProxyType({})
     """name -> what happens when it expires"""
+
+    unasked_packets: int | None = None
+    """packets after which a sender asks for an answer at the latest; None: it may have its whole window under way"""
+
+    def timer_keys(self, *, resends_alone: bool = False) -> tuple[TimerKey, ...]:
+        """Its timers; `resends_alone`: only what is missing is sent again. As it is: one, after which the protocol
+        sends a packet again."""
+        return (_RTO,)
+
+    def timer_values(self, need: TimerNeed) -> Mapping[str, int]:
+        """A value for each field of `timer_keys`, where the scenario gives none. As it is: twice the worst round
+        trip."""
+        least = _REAL_RTO_NS if need.is_real else LEAST_RTO_NS
+        return {_RTO.field: max(rounded_ns(_MARGIN * need.trip.queueing_ns + need.trip.slower_ns), least)}
+
+    def span_of(self, code: int, /) -> int:
+        """Nanoseconds of a timer whose `TimerKey.is_code`; 0: never."""
+        return code
+
+    def answer_bytes(self, frame_bytes: int, /) -> int:
+        """Bytes of the frame that answers one of `frame_bytes`. As it is: as many, since results are answers."""
+        return frame_bytes
 
     @abstractmethod
     def identify(self, frame: Buffer) -> SentAs | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from switch_nodes.own_program import accused
-from testbed.worlds.simulated.node import Node
+from testbed.worlds.simulated.node import SimulatedNode
 from topologies import Topology
 from workloads.livelock import Livelock
 
@@ -24,7 +24,7 @@ class CirclingWatch:
     switch that sent most.
     """
 
-    def __init__(self, topology: Topology, nodes: Mapping[str, Node], told: Callable[[], int]) -> None:
+    def __init__(self, topology: Topology, nodes: Mapping[str, SimulatedNode], told: Callable[[], int]) -> None:
         self._nodes, self._told = nodes, told
         self._switches = [node.name for node in topology.nodes if not nodes[node.name].is_host]
         self._most = _MOST_FRAMES + 2 * _TIMES_THROUGH * sum(link.shape.queue_packets for link in topology.links)

@@ -6,7 +6,7 @@ from workloads.quick cimport Quick
 cdef long long _WAKE
 
 
-cdef class Node(Station):
+cdef class SimulatedNode(Station):
     cdef public str name
     cdef public long long _actor
     cdef public Agenda _agenda

@@ -22,7 +22,7 @@ from workloads.quick import Quick, quick_of
 if not cython.compiled:
     from workloads.kernels import NEVER
 
-__all__ = ["Node", "Tell"]
+__all__ = ["SimulatedNode", "Tell"]
 
 _BACKLOG_FRAMES = 8192
 """what the socket of a node that stands still holds"""
@@ -33,7 +33,7 @@ Tell = Callable[[str, Event], None]
 """(node, event)"""
 
 
-class Node(Station):
+class SimulatedNode(Station):
     """What hosts and switches share. `make` builds the Machine, again after a kill. A Machine that is `quick` is asked
     without its verbs. One that does not come to an end at one point of time raises: ProgramFailed where it is the
     user's, else Livelock."""

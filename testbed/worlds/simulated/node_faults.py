@@ -10,7 +10,7 @@ from testbed.faults.model import Fault, Kill, Pause, PauseStorm, RateChange, Win
 from testbed.history.events import NodeExited, NodeStarted
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.lossless.host import LosslessHost
-from testbed.worlds.simulated.node import Node
+from testbed.worlds.simulated.node import SimulatedNode
 from testbed.worlds.simulated.wire import Wire
 from topologies import Direction, Topology
 from workloads.machine import Event
@@ -29,7 +29,7 @@ class NodeFaults:
         self,
         agenda: Agenda,
         topology: Topology,
-        nodes: Mapping[str, Node],
+        nodes: Mapping[str, SimulatedNode],
         wires: Mapping[tuple[str, Direction], Wire],
         tell: Callable[[str, Event], None],
     ) -> None:

@@ -1,18 +1,18 @@
 cimport cython
 
 from testbed.faults.gate cimport Gate
-from testbed.worlds.simulated.node cimport Node
+from testbed.worlds.simulated.node cimport SimulatedNode
 from testbed.worlds.simulated.wire cimport Wire
 
 cdef long long _WAKE, _ENTER
 
 
-cdef class HostNode(Node):
+cdef class HostNode(SimulatedNode):
     @cython.locals(wire=Wire)
     cpdef _let_leave(self)
 
 
-cdef class SwitchNode(Node):
+cdef class SwitchNode(SimulatedNode):
     cdef public object _ingress, _egress, _tap, _queue_drops
     cdef public list _gates, _ports
     cdef public long long[::1] _appointed

@@ -16,7 +16,7 @@ from testbed.scenario.transports import transports_of
 from testbed.worlds.queue_drops import QueueDrops
 from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.finishing import FinishingMachine
-from testbed.worlds.simulated.node import Node, Tell
+from testbed.worlds.simulated.node import SimulatedNode, Tell
 from testbed.worlds.simulated.wire import Wire
 from workloads.machine import Buffer, Event
 
@@ -26,7 +26,7 @@ _WAKE, _ENTER = 0, 1
 """appointments of a node; from _ENTER on 2 * port + outgoing: of a frame that the filter there holds back"""
 
 
-class HostNode(Node):
+class HostNode(SimulatedNode):
     """Its NIC pulls a frame from the Machine only when the wire is free, so that a NAK turns a sender back at once."""
 
     def attach(self, port: int, wire: Wire) -> None:
@@ -61,7 +61,7 @@ class HostNode(Node):
             wire.kick()
 
 
-class SwitchNode(Node):
+class SwitchNode(SimulatedNode):
     """Everything that its program gives out goes through the port's filter into the port's queue."""
 
     is_host = False
@@ -77,7 +77,7 @@ class SwitchNode(Node):
         egress: Mapping[int, FrameFilter],
         tap: Tap | None,
     ) -> None:
-        Node.__init__(self, name, actor, agenda, make, tell)
+        SimulatedNode.__init__(self, name, actor, agenda, make, tell)
         self._ingress, self._egress, self._tap = ingress, egress, tap
         self._queue_drops = QueueDrops()
         self._gates: list[Gate | None] = []
@@ -106,7 +106,7 @@ class SwitchNode(Node):
         if 2 * port < len(self._gates) and self._gates[2 * port] is not None:
             self._pass(port, frame, False)
         else:
-            Node.arrive(self, port, frame)
+            SimulatedNode.arrive(self, port, frame)
 
     def act(self, what: int, argument: Any) -> None:
         if what == _WAKE:
@@ -160,7 +160,7 @@ class SwitchNode(Node):
         self._agenda.appoint(until, self._actor + 1 + side, self, _ENTER + side, frame)
 
     def _enter(self, port: int, frame: bytes) -> None:
-        Node.arrive(self, port, frame)
+        SimulatedNode.arrive(self, port, frame)
 
     def _leave(self, port: int, frame: bytes) -> None:
         wire = self._ports[port]
@@ -187,7 +187,7 @@ class SwitchNode(Node):
     def _take(self, port: int, frame: bytes) -> None:
         if self._tap is not None:
             self._record(port, frame, outgoing=False)
-        Node._take(self, port, frame)
+        SimulatedNode._take(self, port, frame)
 
     def _let_leave(self) -> None:
         if self._quick is not None:
@@ -226,7 +226,7 @@ class SwitchNode(Node):
             self._tell(self.name, event)
 
 
-def name_drops(nodes: Iterable[Node], scenario: Scenario) -> None:
+def name_drops(nodes: Iterable[SimulatedNode], scenario: Scenario) -> None:
     """Switches tell frames that a queue did not take by the names that the jobs' transports have for them."""
     drops = QueueDrops(transports_of(scenario))
     for node in nodes:

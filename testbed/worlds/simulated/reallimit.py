@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Set
 from typing import NamedTuple
 
 from testbed.history.events import RealLimitReached
-from testbed.worlds.simulated.node import Node
+from testbed.worlds.simulated.node import SimulatedNode
 
 __all__ = ["RealLimit"]
 
@@ -29,7 +29,7 @@ class RealLimit:
     def __init__(
         self,
         limit_s: float | None,
-        nodes: Mapping[str, Node],
+        nodes: Mapping[str, SimulatedNode],
         told: Mapping[str, int],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -44,7 +44,7 @@ from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.lossless.without import first_loss, lossy
 from testbed.worlds.simulated.native import choose_parts
 from testbed.worlds.simulated.native.agenda import NativeAgenda
-from testbed.worlds.simulated.node import Node
+from testbed.worlds.simulated.node import SimulatedNode
 from testbed.worlds.simulated.node_faults import BACKEND, NodeFaults
 from testbed.worlds.simulated.nodes import name_drops
 from testbed.worlds.simulated.reallimit import RealLimit
@@ -99,7 +99,7 @@ class Simulation:
         parts = choose_parts(plan, self._tell, native=native)
         self.agenda, self.fabric = parts.agenda, parts.fabric
         self._workers = {worker.name for worker in plan.workers}
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, SimulatedNode] = {}
         self._wires: dict[tuple[str, Direction], Wire] = {}
         self._switches = {config.name for config in plan.switches}
         self._ports: list[tuple[str, str, Wire, bool]] = []

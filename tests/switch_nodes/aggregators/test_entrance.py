@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.entrance import Entrance
 from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.jobs import RackLevels
@@ -47,7 +47,7 @@ LEAF, COLLECTING, APART = entrance(1, collects=False), entrance(0, collects=True
 
 def judged(where: Entrance, port: int, frame: bytes) -> str | None:
     """`in`, what is wrong, or None: it passes."""
-    arrival = Arrival()
+    arrival = AggregatorArrival()
     arrival.meet(port, frame)
     told = where.admit(arrival)
     return "in" if told == "" else told
@@ -110,7 +110,7 @@ def test_a_worker_sends_its_own_part_or_the_whole_sum(changes: dict[str, int], t
 def test_a_frame_that_was_marked_on_its_way_is_congested() -> None:
     for changes, congested in (({}, False), ({"ce": True}, True), ({"flags": int(DatagramFlag.ECN)}, True)):
         frame = contribution(job_config(workers=4), 0, 0, fan_in0=2, fan_in1=2, **changes)  # type: ignore[arg-type]
-        arrival = Arrival()
+        arrival = AggregatorArrival()
         arrival.meet(0, frame)
         assert COLLECTING.admit(arrival) == ""
         assert arrival.congested is congested

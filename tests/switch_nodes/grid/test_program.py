@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.config import SwitchConfig
 from switch_nodes.events import LoadSampled, PlanInstalled, SwitchStatistics
 from switch_nodes.grid.program import GridProgram
@@ -350,7 +350,7 @@ def test_orders_that_do_not_fit_are_refused() -> None:
 def test_what_is_added_to_another_block_is_told_whatever_the_judge_says(monkeypatch: pytest.MonkeyPatch) -> None:
     judge = GridProgram.judge
 
-    def blind(self: GridProgram, a: Arrival) -> GridSlotEvent:
+    def blind(self: GridProgram, a: AggregatorArrival) -> GridSlotEvent:
         event = judge(self, a)
         return GridSlotEvent.NEW if event is GridSlotEvent.OTHER else event
 

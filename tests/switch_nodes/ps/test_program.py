@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from switch_nodes.aggregators.arrival import Arrival
+from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.core import AggregatorProgram
 from switch_nodes.aggregators.entrance import Entrance
 from switch_nodes.ps import PsProgram
@@ -25,7 +25,7 @@ ONE, OTHER, ELSEWHERE = 0, 1, 2
 def test_a_job_without_aggregation_passes_packets_on(adds):
     job = job_in_trees(adds=adds)
     frame = contribution(job, 1, 0, policy=Policy.PS, fan_in0=2, fan_in1=3)
-    arrival = Arrival()
+    arrival = AggregatorArrival()
     arrival.meet(LEFT, frame)
     told = Entrance({7: TreeJob(job)}, PsProgram.policy).admit(arrival)
     assert told == ("" if adds else None)

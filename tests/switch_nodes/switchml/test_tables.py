@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from switch_nodes.switchml import SwitchMlProgram
-from switch_nodes.switchml.service import Contribution, SlotService
+from switch_nodes.switchml.service import Contribution, PoolService
 from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, PoolSlotAction, PoolSlotEvent, PoolSlotState
 from tests.support.switchml_bench import Bench
 from workloads.automaton import number_of
@@ -99,7 +99,7 @@ def test_documentation_shows_the_table() -> None:
     assert f"```mermaid\n{SLOT_TABLE.diagram()}```\n" in DOCS.read_text(encoding="utf-8")
 
 
-class _BlindService(SlotService):
+class _BlindService(PoolService):
     def slot_event(self, c: Contribution) -> int:
         event = super().slot_event(c)
         return number_of(PoolSlotEvent.NEW) if event == number_of(PoolSlotEvent.MISMATCH) else event

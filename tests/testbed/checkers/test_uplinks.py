@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from switch_nodes.netreduce import NetReduceProgram
-from switch_nodes.netreduce.contribution import Contribution
+from switch_nodes.netreduce.contribution import RingContribution
 from switch_nodes.netreduce.slot_actions import SlotActions
 from testbed.captures.capture import MemoryTap
 from testbed.checkers.context import CheckContext
@@ -41,7 +41,7 @@ def context_of(
 class EveryHostUp(SlotActions):
     """A leaf that sends each local packet up as well."""
 
-    def store(self, c: Contribution, slot: int) -> None:
+    def store(self, c: RingContribution, slot: int) -> None:
         super().store(c, slot)
         if hasattr(c.ring, "uplink_of") and c.rank == 0:
             self.switch.emit(c.ring.uplink_of(c.message), bytes(c.packet.frame))

@@ -6,9 +6,9 @@ import pytest
 
 from testbed.plan import make_plan
 from testbed.plan.irn import round_trip_ns
-from testbed.plan.timers import rounded_ns
 from testbed.scenario import load_scenario
 from topologies import LinkShape, rack, spine_leaf
+from workloads.transports.timing import rounded_ns
 
 
 def test_a_round_trip_is_all_wires_there_and_back() -> None:

@@ -18,7 +18,7 @@ from testbed.worlds.simulated.lossless.hooks import Hooks
 from testbed.worlds.simulated.lossless.host import LosslessHost
 from testbed.worlds.simulated.lossless.switch import LosslessSwitch
 from testbed.worlds.simulated.lossless.wire import LosslessWire
-from testbed.worlds.simulated.node import Node
+from testbed.worlds.simulated.node import SimulatedNode
 from testbed.worlds.simulated.wire import Wire
 from topologies import Direction, Topology
 from workloads.machine import Event
@@ -51,7 +51,7 @@ class LosslessFabric:
         """`LINK DIRECTION` by which the first packet came that a buffer dropped; empty: none was"""
 
     def connect(
-        self, topology: Topology, nodes: Mapping[str, Node], wires: Mapping[tuple[str, Direction], Wire]
+        self, topology: Topology, nodes: Mapping[str, SimulatedNode], wires: Mapping[tuple[str, Direction], Wire]
     ) -> None:
         """All nodes and wires are there."""
         pfc = self._pfc

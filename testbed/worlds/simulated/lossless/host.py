@@ -13,7 +13,7 @@ from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.lossless.hooks import Hooks, measured, no_hooks
 from testbed.worlds.simulated.lossless.wire import LosslessWire
-from testbed.worlds.simulated.node import Node, Tell
+from testbed.worlds.simulated.node import SimulatedNode, Tell
 from testbed.worlds.simulated.nodes import HostNode
 from workloads.wire.pfc import decode_pfc, encode_pfc, is_mac_control
 
@@ -91,7 +91,7 @@ class LosslessHost(HostNode):
             if times is not None:
                 wire.hear(times)
         elif self._buffer is None:
-            Node.arrive(self, port, frame)
+            SimulatedNode.arrive(self, port, frame)
         else:
             self._queue_frame(self._buffer, port, frame, wire.class_of(frame))
 
@@ -136,7 +136,7 @@ class LosslessHost(HostNode):
         self._asking.after_release()
         if self._queue:
             self._begin_to_take(self._queue[0][2])
-        Node.arrive(self, port, frame)
+        SimulatedNode.arrive(self, port, frame)
 
     def _blow(self, pfc_class: int) -> None:
         self._send_pfc((0, pfc_class), self._quanta)

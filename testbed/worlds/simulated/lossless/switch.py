@@ -16,7 +16,7 @@ from testbed.worlds.simulated.finishing import FinishingMachine
 from testbed.worlds.simulated.lossless.charge import Charge
 from testbed.worlds.simulated.lossless.hooks import Hooks, measured, no_hooks
 from testbed.worlds.simulated.lossless.wire import LosslessWire
-from testbed.worlds.simulated.node import Node, Tell
+from testbed.worlds.simulated.node import SimulatedNode, Tell
 from testbed.worlds.simulated.nodes import SwitchNode
 from testbed.worlds.simulated.wire import Wire
 from workloads.machine import Buffer
@@ -111,7 +111,7 @@ class LosslessSwitch(SwitchNode):
         self._port_of[frame[6:12]] = port
         hand = Charge(account, len(frame), self._released)
         self._hand, self._is_quiet = (hand, frame), self.charges_slots
-        Node.arrive(self, port, frame)
+        SimulatedNode.arrive(self, port, frame)
         self._hand = None
         hand.drop()
         if self.charges_slots:
