@@ -29,6 +29,7 @@ LOSS = "faults=[{kind: loss, name: loss, links: all, rate: 1%}]"
     ),
     ids=str,
 )  # fmt: skip
+@pytest.mark.timeout(1200)
 def test_weights_are_those_of_one_process_and_the_store_holds_nothing_of_them(tmp_path, case):
     scenario, ranks, steps = case
     done = subprocess.run(
