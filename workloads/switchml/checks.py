@@ -23,3 +23,16 @@ def problems_in_worker(config: SwitchMlConfig) -> Iterator[ConfigProblem]:
     yield from problems_in_workload(config.workload)
     yield from problems_in_timeout(config.rto_ns)
     yield from problems_in_packets(config.elements, config.window, config.most_elements)
+    yield from _problems_in_omitted(config)
+
+
+def _problems_in_omitted(config: SwitchMlConfig) -> Iterator[ConfigProblem]:
+    parts, elements = config.omitted, config.workload.elements
+    if parts is None:
+        return
+    if config.uc is not None:
+        yield ConfigProblem("omitted", "parts of a vector", "null: over UC all elements travel")
+    for name, (first, number) in (("given", parts.given), ("wanted", parts.wanted), ("owned", parts.owned)):
+        if first < 0 or number < 0 or first + number > elements:
+            found = f"{number} elements from {first} on"
+            yield ConfigProblem(f"omitted.{name}", found, f"elements among the {elements} of the gradient")

@@ -14,6 +14,7 @@ from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.runner import Prey, run_hunt
 from testbed.hunt.state import ChunkStore
 from tests.support.selection import some_at_once
+from workloads.collectives.operations import OPERATIONS
 
 TOP = Path(__file__).resolve().parents[3]
 
@@ -77,6 +78,18 @@ def test_a_hunt_in_a_scenario_of_switchml(tmp_path, capsys):
     document = json.loads(capsys.readouterr().out)
     assert document["transitions"]["of"] == "switchml"
     assert document["coverage"]["drawn"]["jobs"] == {"2": 10}
+
+
+@pytest.mark.parametrize(
+    "operation", some_at_once(["reduce_scatter", "all_gather", "broadcast", "reduce", "barrier"], quick=["all_gather"])
+)
+def test_a_hunt_in_the_operations_of_switchml(operation, tmp_path):
+    changes = ["--set", f"job.operation={operation}", "--set", "job.size=9999B", "--set", "job.iterations=2"]
+    if OPERATIONS[operation].sums:
+        changes[3] = "job.size=10000B"
+    if OPERATIONS[operation].has_root:
+        changes += ["--set", "job.root=1"]
+    assert hunt("switchml", *changes, "--schedules", 40, "--out", tmp_path / "h", "--json") == 0
 
 
 @pytest.mark.parametrize("program", some_at_once(PROTOCOLS, quick=["switchml", "grid", "ring", "repair"]))

@@ -21,6 +21,7 @@ from workloads.hosts import create_host
 from workloads.layers import ComputeConfig, LayerConfig
 from workloads.machine import Event
 from workloads.switchml import OmittedParts, SwitchMlConfig, SwitchMlWorker
+from workloads.uc import UcPairs
 from workloads.wire import Envelope
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
@@ -212,6 +213,14 @@ def test_a_straggler_starts_late() -> None:
         (replace(CONFIG, elements=7), "elements: worker h1: cannot be; found 7; allowed: an even number, 2 .. 256"),
         (replace(CONFIG, window=0), "window: worker h1: cannot be; found 0; allowed: 1 .. 65536 packets"),
         (replace(CONFIG, envelope=replace(CONFIG.envelope, src_ip=bytes(16))), "allowed: IPv4 addresses"),
+        (
+            replace(CONFIG, omitted=OmittedParts((0, 20), (19, 2))),
+            "omitted.wanted: worker h1: cannot be; found 2 elements from 19 on; allowed: elements among the 20",
+        ),
+        (
+            replace(CONFIG, omitted=OmittedParts((0, 20), (0, 20)), uc=UcPairs(1, 2, 3, 4, 6, 256)),
+            "omitted: worker h1: cannot be; found parts of a vector; allowed: null: over UC all elements travel",
+        ),
     ],
 )
 def test_what_cannot_be_served_is_refused(config: SwitchMlConfig, text: str) -> None:

@@ -29,6 +29,7 @@ LOSS = "faults=[{kind: loss, name: loss, links: all, rate: 1%}]"
     ),
     ids=str,
 )  # fmt: skip
+@pytest.mark.timeout(1200)
 def test_weights_are_those_of_one_process_and_the_store_holds_nothing_of_them(tmp_path, case):
     scenario, ranks, steps = case
     done = subprocess.run(
@@ -55,8 +56,8 @@ def test_weights_are_those_of_one_process_and_the_store_holds_nothing_of_them(tm
 @pytest.mark.parametrize(
     ("program", "scenario"),
     [
-        ("tensor", "ring"), ("pipeline", "ring"), ("pipeline", "switchml"),
-        pytest.param("tensor", "switchml", marks=pytest.mark.minutes),
+        ("tensor", "ring"), ("pipeline", "ring"),
+        *(pytest.param(each, "switchml", marks=pytest.mark.minutes) for each in ("tensor", "pipeline")),
     ],
 )  # fmt: skip
 def test_tensor_parallel_and_pipeline_scripts_run_unmodified(tmp_path, program, scenario):
