@@ -12,7 +12,8 @@ Reduction: a node with one incoming channel does nothing until a frame or a time
 put more frames behind the first one. So where such a channel holds a frame, the steps of this node alone are taken: the
 steps of others come to the same states afterwards (a persistent set). `full` takes all steps everywhere.
 
-Order: states with fewer faults first, then those with fewer steps. So the first violation has the fewest faults.
+Order: states with fewer faults first, then those with fewer steps. When all states with as many faults are known, those
+from which no way leads to the end are looked for. So the first violation has the fewest faults.
 """
 
 from __future__ import annotations
@@ -133,10 +134,10 @@ class Search:
                 if self.limit or (self.violations and not self.bounds.keep_going):
                     break
                 depth += 1
+            if not self.limit and (not self.violations or self.bounds.keep_going):
+                self._judge_liveness(faults)
             if self.limit or (self.violations and not self.bounds.keep_going):
                 break
-        if not self.limit and (not self.violations or self.bounds.keep_going):
-            self._judge_liveness()
         self.seconds = time.monotonic() - began
 
     def path_to(self, violation: Violation) -> list[Act]:
@@ -327,15 +328,18 @@ class Search:
             if problem is not None:
                 self._break(*problem, number, None, state[-1], depth)
 
-    def _judge_liveness(self) -> None:
-        """From every state, some way leads to the end without further faults."""
-        stuck = cannot_finish(self._edges, self._done)
+    def _judge_liveness(self, faults: int) -> None:
+        """From every state with that many faults, some way leads to the end without further faults: by states with as
+        many. So the steps between them are of no use afterwards."""
+        with_as_many = bytes(key[-4:] == faults.to_bytes(4, "little") for key in self._keys)
+        stuck = cannot_finish(self._edges, self._done, with_as_many)
+        self._edges = array("I"), array("I")
         broken = {violation.state for violation in self.violations}
         stuck = [number for number in stuck if number not in broken]
         if stuck and not {DEADLOCK, LIVENESS} & self._checks:
-            first = min(stuck, key=lambda number: (self._state(number)[-1], self._depths[number]))
+            first = min(stuck, key=self._depths.__getitem__)
             text = f"from here no way leads to the end of the job; {len(stuck):,} states are like this"
-            self._break(STUCK, text, first, None, self._state(first)[-1], self._depths[first])
+            self._break(STUCK, text, first, None, faults, self._depths[first])
 
     def _break(self, check: str, detail: str, state: int, last: Act | None, faults: int, steps: int) -> None:
         if check not in self._checks:

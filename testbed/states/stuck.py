@@ -9,8 +9,9 @@ import numpy as np
 __all__ = ["cannot_finish"]
 
 
-def cannot_finish(edges: tuple[array[int], array[int]], done: bytearray) -> list[int]:
-    """Numbers of the states from which no state of `done` can be reached. `edges`: (from, to) of each step."""
+def cannot_finish(edges: tuple[array[int], array[int]], done: bytearray, asked: bytes) -> list[int]:
+    """Numbers of the states of `asked` from which no state of `done` can be reached. `edges`: (from, to) of each step.
+    `done` and `asked` have a byte per state, 0 or 1."""
     states = len(done)
     sources, targets = (np.frombuffer(each, np.uint32) if len(each) else np.empty(0, np.uint32) for each in edges)
     order = np.argsort(targets, kind="stable")
@@ -27,4 +28,4 @@ def cannot_finish(edges: tuple[array[int], array[int]], done: bytearray) -> list
         before = np.unique(sources[offsets])
         front = before[~reaches[before]]
         reaches[front] = True
-    return [int(number) for number in np.flatnonzero(~reaches)]
+    return [int(number) for number in np.flatnonzero(~reaches & np.frombuffer(asked, np.uint8).astype(bool))]
