@@ -13,7 +13,7 @@ from workloads.collectives.slots import Verbs
 from workloads.collectives.tasked import TaskedCollective
 from workloads.config import QpConfig, WorkerConfig
 from workloads.events import QpFailed, WorkerFailed, WorkerFinished
-from workloads.gradients import AwaitedSource, GradientSource, TaskedSource, Vector, work_buffers
+from workloads.gradients import GradientSource, TaskedSource, Vector, awaited, work_buffers
 from workloads.machine import BatchMachine, Buffer, Event, FrameBatch
 from workloads.rc import SUCCESS, Completion, RcEndpoint, SendCompleted
 
@@ -55,7 +55,7 @@ class WorkerMachine:
         self._endpoint.add_qps(config.queue_pairs)
         self._collective = create_collective(config, self._endpoint, source.elements, source.iterations)
         self._iteration = 0
-        self._awaited = source if isinstance(source, AwaitedSource) else None
+        self._awaited = awaited(source)
         self._tasked = source if config.mesh and isinstance(source, TaskedSource) else None
         if self._tasked is not None:
             self._collective = TaskedCollective(self._collective, config, self._endpoint, self._tasked)
