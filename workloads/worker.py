@@ -14,7 +14,7 @@ from workloads.collectives.slots import Verbs
 from workloads.collectives.tasked import TaskedCollective, TaskedMesh
 from workloads.config import QpConfig, WorkerConfig
 from workloads.events import QpFailed, WorkerFailed, WorkerFinished
-from workloads.gradients import AwaitedSource, GradientSource, TaskedSource, Vector, work_buffers
+from workloads.gradients import GradientSource, TaskedSource, Vector, awaited, work_buffers
 from workloads.machine import BatchMachine, Buffer, Event, FrameBatch
 from workloads.rc import SUCCESS, Completion, RcEndpoint, SendCompleted
 
@@ -55,7 +55,7 @@ class WorkerMachine:
         self._endpoint: WorkerEndpoint = RcEndpoint() if endpoint is None else endpoint
         self._endpoint.add_qps(config.queue_pairs)
         self._iteration = 0
-        self._awaited = source if isinstance(source, AwaitedSource) else None
+        self._awaited = awaited(source)
         self._tasked = source if isinstance(source, TaskedSource) and (config.mesh or config.is_mesh) else None
         self._collective = self._make_collective()
         held = config.collective.kept

@@ -72,6 +72,13 @@ def hunted_of(kind: str) -> Hunted | None:
         return None
     if is_own_code(kind):
         require_definition(kind)
+        return _seen(kind)
+    return _known(kind)
+
+
+@cache
+def _known(kind: str) -> Hunted | None:
+    """Of a protocol of ours, which stays as it is. A schedule asks 60 times."""
     return _seen(kind)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 
 from switch_nodes.config import LeafLinks, SwitchConfig
 from switch_nodes.forwarding.equal_cost import choose_port
@@ -59,8 +60,12 @@ def flow_paths(
     topology = plan.scenario.topology
     exits = _exits(topology)
     configs = {config.name: config for config in plan.switches}
-    frame = frame_of_flow(envelope)
-    frame = frame[:_DPORT_AT] + dport.to_bytes(2, "big") + frame[_DPORT_AT + 2 :]
+
+    @cache
+    def frame() -> bytes:
+        """For switches that look at more than the address of the host."""
+        found = frame_of_flow(envelope)
+        return found[:_DPORT_AT] + dport.to_bytes(2, "big") + found[_DPORT_AT + 2 :]
 
     def onwards(
         here: str, out: int, path: tuple[LinkUse, ...], passed: frozenset[tuple[str, int]]
@@ -110,19 +115,19 @@ def _boundary(config: SwitchConfig, envelope: Envelope) -> LeafLinks | None:
     return None
 
 
-def _exits_of(config: SwitchConfig, came: int, frame: bytes, mac: bytes) -> Sequence[int]:
+def _exits_of(config: SwitchConfig, came: int, frame: Callable[[], bytes], mac: bytes) -> Sequence[int]:
     """The ports, several where it sprays, by which a switch sends a frame for host `mac` that came in by `came`. Empty:
     not known."""
     if config.steering is not None:
-        rule = FlowTable(steering_rules(config.steering)).find(fields_of(came, frame))
+        rule = FlowTable(steering_rules(config.steering)).find(fields_of(came, frame()))
         if rule is None or FLOOD in rule.outputs or not rule.outputs:
             return ()
-        return (choose_port(rule.outputs, frame, config.flow_salt),)
+        return (choose_port(rule.outputs, frame(), config.flow_salt),)
     known = lookup_of(config)
     ports = known.groups.get(mac)
     if ports is None:
         return known.ports.get(mac, ())
-    return ports if config.spray else (choose_port(ports, frame, config.flow_salt),)
+    return ports if config.spray else (choose_port(ports, frame(), config.flow_salt),)
 
 
 def data_flows(plan: Plan) -> Mapping[LinkUse, float]:

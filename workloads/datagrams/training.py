@@ -13,7 +13,7 @@ import numpy as np
 from workloads.config import DIGEST_DELAY_NS, ELEMENT_BYTES, WorkloadConfig
 from workloads.datagrams.compute import LayerCompute, Passes
 from workloads.events import CollectiveCompleted, GradientComputed, WorkerFailed, WorkerFinished
-from workloads.gradients import AwaitedSource, GradientSource, Vector, work_buffers
+from workloads.gradients import GradientSource, Vector, awaited, work_buffers
 from workloads.machine import Event
 
 __all__ = ["Training", "longest_digest_delay_ns"]
@@ -58,7 +58,7 @@ class Training:
         self._source, self._straggle_ns, self._compute = source, straggle_ns, compute
         self._last_delay_ns, self._turn_ns = digest_delay_ns, rank * digest_delay_ns // _TURNS
         self.iteration = 0
-        self._awaited = source if isinstance(source, AwaitedSource) else None
+        self._awaited = awaited(source)
         self._awaits = False
         self._poll_at: int | None = None
         """awaiting a gradient: when to ask again"""

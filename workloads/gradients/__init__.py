@@ -11,7 +11,7 @@ import numpy as np
 from workloads.config import HostConfig, WorkloadConfig
 from workloads.errors import ScenarioError
 from workloads.gradients.ahead import DrawnAhead
-from workloads.gradients.base import AwaitedSource, GradientSource, TaskedSource, Vector, work_buffers
+from workloads.gradients.base import AwaitedSource, GradientSource, TaskedSource, Vector, awaited, work_buffers
 from workloads.gradients.digits import DigitsSource, digits_elements
 from workloads.gradients.external import attached_source
 from workloads.gradients.extreme import ExtremeSource
@@ -23,6 +23,7 @@ __all__ = [
     "GradientSource",
     "TaskedSource",
     "Vector",
+    "awaited",
     "create_source",
     "digits_elements",
     "element_dtype",
