@@ -18,7 +18,7 @@ cdef long long _QUESTION, _QUESTION_NEWER, _ACK, _ACK_OTHER
 cdef long long _STORE, _STORE_AND_SEND, _SEND_AGAIN, _ASK, _ANSWER, _SPREAD
 
 
-cdef class Contribution(Arrival):
+cdef class RepairArrival(Arrival):
     cdef public RepairPool pool
     cdef public long long port, cell, block, ranks
 
@@ -31,26 +31,26 @@ cdef class RepairService(Quick):
     cdef public long long _now, _data_in, _sums_out, _questions_out, _acks_out
     cdef long long[::1] _after, _actions
     cdef const uint8_t[:, ::1] _products
-    cdef public Contribution _contribution
+    cdef public RepairArrival _contribution
 
     cdef _bypass(self, Py_ssize_t port, bytes frame)
     @cython.locals(pool=RepairPool)
-    cdef bint _place(self, Contribution c) except -1
-    cdef bint _is_whole(self, RepairPool pool, Contribution c) except -1
-    cdef _step(self, Contribution c)
-    cpdef long long rank_of(self, Contribution c) except? -2
-    cpdef long long slot_event(self, Contribution c) except? -1
-    cpdef bint is_inside(self, Contribution c) except? -1
+    cdef bint _place(self, RepairArrival c) except -1
+    cdef bint _is_whole(self, RepairPool pool, RepairArrival c) except -1
+    cdef _step(self, RepairArrival c)
+    cpdef long long rank_of(self, RepairArrival c) except? -2
+    cpdef long long slot_event(self, RepairArrival c) except? -1
+    cpdef bint is_inside(self, RepairArrival c) except? -1
     cpdef bint is_newer(self, long long block, long long than) except? -1
-    cpdef store(self, Contribution c)
-    cpdef long long coefficient(self, Contribution c) except? -1
-    cpdef bint is_first(self, Contribution c) except? -1
-    cpdef store_and_send(self, Contribution c)
-    cpdef send_again(self, Contribution c)
-    cpdef send_sum(self, Contribution c)
-    cpdef ask(self, Contribution c)
-    cpdef answer(self, Contribution c)
-    cpdef spread(self, Contribution c)
-    cpdef send_up(self, Contribution c, long long kind, long long count, long long op, long long coefficient)
-    cdef _send_down(self, Contribution c, long long port, long long ranks)
+    cpdef store(self, RepairArrival c)
+    cpdef long long coefficient(self, RepairArrival c) except? -1
+    cpdef bint is_first(self, RepairArrival c) except? -1
+    cpdef store_and_send(self, RepairArrival c)
+    cpdef send_again(self, RepairArrival c)
+    cpdef send_sum(self, RepairArrival c)
+    cpdef ask(self, RepairArrival c)
+    cpdef answer(self, RepairArrival c)
+    cpdef spread(self, RepairArrival c)
+    cpdef send_up(self, RepairArrival c, long long kind, long long count, long long op, long long coefficient)
+    cdef _send_down(self, RepairArrival c, long long port, long long ranks)
     cdef _ignore(self, long long job, long long rank, long long block, long long slot, str reason)

@@ -45,7 +45,7 @@ if not cython.compiled:
         seal,
     )
 
-__all__ = ["Contribution", "RepairService"]
+__all__ = ["RepairArrival", "RepairService"]
 
 _POLICY, _SEQUENCES, _OP_XOR, _OP_GF256 = int(Policy.REPAIR), SEQUENCES, OP_XOR, OP_GF256
 _DATA, _RESULT = int(DatagramKind.DATA), int(DatagramKind.RESULT)
@@ -58,7 +58,7 @@ _QUESTION, _QUESTION_NEWER, _ACK, _ACK_OTHER = range(7, 11)
 _STORE, _STORE_AND_SEND, _SEND_AGAIN, _ASK, _ANSWER, _SPREAD = range(6)
 
 
-class Contribution(Arrival):
+class RepairArrival(Arrival):
     """A packet of any kind, and its place."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class RepairService(Quick):
         self._products: Any = PRODUCTS
         self._now = 0
         self._data_in = self._sums_out = self._questions_out = self._acks_out = 0
-        self._contribution = Contribution()
+        self._contribution = RepairArrival()
 
     def counters(self) -> dict[str, int]:
         """Since the start, those that are counted here."""
@@ -118,7 +118,7 @@ class RepairService(Quick):
         self._program.count("bypassed")
         self._program.forward(port, frame)
 
-    def _place(self, c: Contribution) -> bool:
+    def _place(self, c: RepairArrival) -> bool:
         """The slot of a packet; False, and an event, when it has none."""
         pool: RepairPool | None = self._served.get(c.job)
         if pool is None or not self._is_whole(pool, c):
@@ -134,7 +134,7 @@ class RepairService(Quick):
             return True
         return False
 
-    def _is_whole(self, pool: RepairPool, c: Contribution) -> bool:
+    def _is_whole(self, pool: RepairPool, c: RepairArrival) -> bool:
         """Whether a packet of its kind can have these fields."""
         if c.fan_in != pool.size - 1 or c.count > pool.elements:
             return False
@@ -142,7 +142,7 @@ class RepairService(Quick):
             return c.count > 0 and c.op in (_OP_XOR, _OP_GF256)
         return c.kind in (_ACK_KIND, _REMINDER) and not c.count
 
-    def _step(self, c: Contribution) -> None:
+    def _step(self, c: RepairArrival) -> None:
         pool = c.pool
         assert pool is not None
         event = self.slot_event(c)
@@ -171,14 +171,14 @@ class RepairService(Quick):
         # In use: filling, or sent.
         pool.occupy((_FREE < after < _DONE) - (_FREE < before < _DONE), self._now)
 
-    def rank_of(self, c: Contribution) -> int:
+    def rank_of(self, c: RepairArrival) -> int:
         """The lowest in it; -1: it is the newcomer's."""
         rank = 0 if c.ranks else -1
         while rank >= 0 and not c.ranks >> rank & 1:
             rank += 1
         return rank
 
-    def slot_event(self, c: Contribution) -> int:
+    def slot_event(self, c: RepairArrival) -> int:
         """What the packet is to its slot, a `RepairSlotEvent` by number; the state is looked at only for what the
         table cannot know."""
         pool, cell = c.pool, c.cell
@@ -202,7 +202,7 @@ class RepairService(Quick):
             return _REPEAT_FIRST if pool.is_first(c.ranks) else _REPEAT
         return _COMPLETING if pool.inside[cell] | c.ranks == pool.everyone else _NEW
 
-    def is_inside(self, c: Contribution) -> bool:
+    def is_inside(self, c: RepairArrival) -> bool:
         """Whether its contribution was added: twice would be not at all."""
         assert c.pool is not None
         return bool(c.pool.inside[c.cell] & c.ranks)
@@ -211,7 +211,7 @@ class RepairService(Quick):
         """Blocks are counted modulo 2^32."""
         return 0 < (block - than) % _SEQUENCES < _SEQUENCES // 2
 
-    def store(self, c: Contribution) -> None:
+    def store(self, c: RepairArrival) -> None:
         """Add it, times its coefficient; the first one of a block overwrites what was there."""
         pool, cell = c.pool, c.cell
         assert pool is not None
@@ -230,16 +230,16 @@ class RepairService(Quick):
             pool.entered[cell * pool.size + rank] += c.ranks >> rank & 1
         pool.inside[cell] |= c.ranks
 
-    def coefficient(self, c: Contribution) -> int:
+    def coefficient(self, c: RepairArrival) -> int:
         """By which a packet is multiplied."""
         return c.exponent0 & 255 if c.op == _OP_GF256 else 1
 
-    def is_first(self, c: Contribution) -> bool:
+    def is_first(self, c: RepairArrival) -> bool:
         """Whether its block opens the slot."""
         assert c.pool is not None
         return bool(c.pool.block[c.cell] != c.block)
 
-    def store_and_send(self, c: Contribution) -> None:
+    def store_and_send(self, c: RepairArrival) -> None:
         self.store(c)
         pool, cell = c.pool, c.cell
         assert pool is not None
@@ -251,7 +251,7 @@ class RepairService(Quick):
             self.events.append(PartialSent(pool.job, c.block, c.slot, entered, pool.everyone, "complete"))
         self.send_sum(c)
 
-    def send_again(self, c: Contribution) -> None:
+    def send_again(self, c: RepairArrival) -> None:
         pool = c.pool
         assert pool is not None
         if pool.tree.is_last:
@@ -261,27 +261,27 @@ class RepairService(Quick):
             self.events.append(PartialSent(pool.job, c.block, c.slot, entered, pool.everyone, "repeated"))
         self.send_sum(c)
 
-    def send_sum(self, c: Contribution) -> None:
+    def send_sum(self, c: RepairArrival) -> None:
         """The slot's sum, towards the newcomer; nothing is left to multiply."""
         assert c.pool is not None
         kind = _RESULT if c.pool.tree.is_last else _DATA
         self.send_up(c, kind, c.pool.length[c.cell], _OP_XOR, 0)
         self._sums_out += 1
 
-    def ask(self, c: Contribution) -> None:
+    def ask(self, c: RepairArrival) -> None:
         """Whether the newcomer has the block: what is missing here may then never come."""
         self.send_up(c, _REMINDER, 0, 0, 0)
         self._questions_out += 1
 
-    def answer(self, c: Contribution) -> None:
+    def answer(self, c: RepairArrival) -> None:
         self._send_down(c, c.port, c.ranks)
 
-    def spread(self, c: Contribution) -> None:
+    def spread(self, c: RepairArrival) -> None:
         assert c.pool is not None
         for child in c.pool.tree.children:
             self._send_down(c, child.port, child.ranks)
 
-    def send_up(self, c: Contribution, kind: int, count: int, op: int, coefficient: int) -> None:
+    def send_up(self, c: RepairArrival, kind: int, count: int, op: int, coefficient: int) -> None:
         """A frame about the packet's block, with so many elements of its slot."""
         pool = c.pool
         assert pool is not None
@@ -298,7 +298,7 @@ class RepairService(Quick):
         seal(draft, size)
         self.outbox.append((pool.up, finished(draft)))
 
-    def _send_down(self, c: Contribution, port: int, ranks: int) -> None:
+    def _send_down(self, c: RepairArrival, port: int, ranks: int) -> None:
         """An acknowledgement of the packet's block."""
         assert c.pool is not None
         self.outbox.append((port, acknowledgement_of(c, c.pool.heads[port], ranks, c.flags)))

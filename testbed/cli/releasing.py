@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import re
 import shutil
 import subprocess
@@ -13,13 +12,11 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from testbed import __version__
 from workloads.errors import HostCapabilityError
-from workloads.native.account import NATIVE
 
 __all__ = ["configure_release", "run_release"]
 
@@ -37,21 +34,13 @@ class _Missing(Exception):
 
 
 def configure_release(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = (
-        "examples:\n"
-        "  ./tb release --dry-run    build/release has the archive and the wheel\n"
-        "  ./tb release --dry-run --python python3.12 --python python3.13    the wheels of these, too, each tried\n"
-    )
+    parser.epilog = "examples:\n  ./tb release --dry-run    build/release has the archive and the wheel\n"
     parser.add_argument(
         "--dry-run",
         action="store_true",
         required=True,
         help="check and build only; this command never uploads anything",
     )
-    parser.add_argument(
-        "--python", action="append", default=[], metavar="PROGRAM",
-        help="a further interpreter to build a wheel for; the wheel is tried without a compiler; may be repeated",
-    )  # fmt: skip
 
 
 def run_release(args: argparse.Namespace) -> int:
@@ -60,8 +49,7 @@ def run_release(args: argparse.Namespace) -> int:
         raise HostCapabilityError(
             "the sources of a release, which are not part of an installed package", "clone the repository"
         )
-    checks = _CHECKS | {Path(name).name: partial(_wheel_for, name) for name in args.python}
-    missing = [name for name, check in checks.items() if not _passes(name, check)]
+    missing = [name for name, check in _CHECKS.items() if not _passes(name, check)]
     if missing:
         print(f"not ready: {', '.join(missing)}")
     elif not args.quiet:
@@ -153,34 +141,6 @@ def _wheel(top: Path) -> str:
     return f"{built.relative_to(top)}, {_all_of(top, held, 'the wheel')} files of the packages"
 
 
-def _wheel_for(python: str, top: Path) -> str:
-    """Of the archive, for another interpreter; then a run in an environment that has this wheel and what it requires,
-    and no compiler."""
-    sources = list((top / _OUT).glob("*.tar.gz"))
-    if not sources:
-        raise _Missing("it is built from the archive")
-    with tempfile.TemporaryDirectory() as folder:
-        builder, bare = (_environment(python, f"{folder}/{name}") for name in ("builder", "bare"))
-        pip = ["-m", "pip", "--disable-pip-version-check"]
-        _call("wheel", [*builder, *pip, "wheel", "-q", "--no-deps", "-w", f"{folder}/out", str(sources[0])], folder)
-        (built,) = Path(folder).glob("out/*.whl")
-        _call("install", [*bare, *pip, "install", "-q", str(built)], folder)
-        words = ["-m", "testbed", "run", "rack", "--world", "simulated", "--quiet", "--out", f"{folder}/run"]
-        alone = {"PATH": f"{folder}/bare/bin", "HOME": folder, "XDG_CACHE_HOME": f"{folder}/cache"}
-        _call("the run of scenario rack", [*bare, "-I", *words], folder, alone)
-        code = json.loads(Path(folder, "run", "result.json").read_text(encoding="utf-8"))["environment"]["code"]
-        if code != NATIVE:
-            raise _Missing(f"the wheel runs as {code}")
-        shutil.copy(built, top / _OUT)
-    return f"{_OUT / built.name}; scenario rack passed with compiled code"
-
-
-def _environment(python: str, folder: str) -> list[str]:
-    """The interpreter of a new virtual environment."""
-    _call("environment", [python, "-m", "venv", folder], "/")
-    return [f"{folder}/bin/python"]
-
-
 def _metadata(top: Path) -> str:
     """The rules of a package index, as `twine check` applies them."""
     from packaging.metadata import Metadata
@@ -234,12 +194,9 @@ def _git(top: Path, *words: str) -> str:
     return _call("git", ["git", "-C", str(top), *words], top)
 
 
-def _call(what: str, command: list[str], folder: Path | str, environment: Mapping[str, str] | None = None) -> str:
-    """`environment`: None: as ours."""
+def _call(what: str, command: list[str], folder: Path | str) -> str:
     try:
-        done = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, errors="replace", check=False, env=environment
-        )
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
     except FileNotFoundError:
         raise HostCapabilityError(f"the program {command[0]}", f"apt-get install {command[0]}") from None
     if done.returncode:

@@ -26,7 +26,7 @@ from workloads.wire.aggregation import (
     encode_datagram,
 )
 
-__all__ = ["SERVICE_IP", "SERVICE_MAC", "Bench", "host_config", "member_ip", "member_mac", "value_of"]
+__all__ = ["SERVICE_IP", "SERVICE_MAC", "Bench", "host_config", "member_ip", "member_mac", "reply", "value_of"]
 
 SERVICE_MAC, SERVICE_IP = bytes.fromhex("02000000ff01"), bytes((10, 0, 255, 1))
 
@@ -57,6 +57,11 @@ def host_config(rank: int, share: CodeShare, *, combined: bool = True, words: in
         rto_ns=1_000_000,
     )
     return replace(config, **changes)
+
+
+def reply(header: AggregationHeader, kind: DatagramKind, bitmap: int) -> AggregationHeader:
+    """A reply about the same block, without elements."""
+    return header._replace(kind=kind, bitmap0=bitmap, nelem=0, exponent0=0, op=0)
 
 
 class Bench:

@@ -9,7 +9,7 @@ import numpy as np
 
 from switch_nodes.repair import RepairProgram
 from switch_nodes.repair.pool import RepairPool
-from switch_nodes.repair.service import Contribution, RepairService
+from switch_nodes.repair.service import RepairArrival, RepairService
 from switch_nodes.repair.tables import RepairSlotEvent, RepairSlotState
 from testbed.hunt.judge import Machines
 from testbed.worlds.simulated import make_worker
@@ -47,7 +47,7 @@ _OVERRUN, _STALE, _QUESTION, _QUESTION_NEWER, _ACK, _ACK_OTHER = (
 _FREE, _FILLING, _SENT, _DONE = map(number_of, RepairSlotState)
 
 
-def _pool(c: Contribution) -> RepairPool:
+def _pool(c: RepairArrival) -> RepairPool:
     assert c.pool is not None
     return c.pool
 
@@ -55,7 +55,7 @@ def _pool(c: Contribution) -> RepairPool:
 class AddsTwice(RepairService):
     """A copy of a contribution is added once more, and is not there any more."""
 
-    def is_inside(self, c: Contribution) -> bool:
+    def is_inside(self, c: RepairArrival) -> bool:
         return False
 
 
@@ -66,7 +66,7 @@ class CompleteByCount(RepairService):
         super().__init__(*told)
         self._came: dict[tuple[int, int], int] = {}
 
-    def slot_event(self, c: Contribution) -> int:
+    def slot_event(self, c: RepairArrival) -> int:
         event, pool = super().slot_event(c), _pool(c)
         key = pool.job, c.block
         if event not in (_NEW, _COMPLETING, _REPEAT, _REPEAT_FIRST):
@@ -80,7 +80,7 @@ class CompleteByCount(RepairService):
 class NeverMultiplies(RepairService):
     """As if every donor had multiplied already."""
 
-    def coefficient(self, c: Contribution) -> int:
+    def coefficient(self, c: RepairArrival) -> int:
         return 1
 
 
@@ -91,10 +91,10 @@ class MultipliesSums(RepairService):
         super().__init__(*told)
         self._last = 0, 0
 
-    def send_up(self, c: Contribution, kind: int, count: int, op: int, coefficient: int) -> None:
+    def send_up(self, c: RepairArrival, kind: int, count: int, op: int, coefficient: int) -> None:
         super().send_up(c, kind, count, *self._last)
 
-    def store(self, c: Contribution) -> None:
+    def store(self, c: RepairArrival) -> None:
         self._last = c.op, c.exponent0
         super().store(c)
 
@@ -102,7 +102,7 @@ class MultipliesSums(RepairService):
 class AddsToTheOldSum(RepairService):
     """The first packet of a block does not overwrite what its slot held."""
 
-    def store(self, c: Contribution) -> None:
+    def store(self, c: RepairArrival) -> None:
         pool = _pool(c)
         values, at = np.asarray(pool.values), pool.value_at(c.cell)
         before = values[at : at + 4 * pool.elements].copy()
@@ -116,7 +116,7 @@ class AddsToTheOldSum(RepairService):
 class AnyBlockOfTheSlot(RepairService):
     """What is late or early counts as the slot's own block."""
 
-    def slot_event(self, c: Contribution) -> int:
+    def slot_event(self, c: RepairArrival) -> int:
         event, pool = super().slot_event(c), _pool(c)
         if event not in (_STALE, _OVERRUN) or c.kind != DatagramKind.DATA:
             return event
@@ -124,14 +124,14 @@ class AnyBlockOfTheSlot(RepairService):
             return event
         return _COMPLETING if pool.inside[c.cell] | c.ranks == pool.everyone else _NEW
 
-    def is_first(self, c: Contribution) -> bool:
+    def is_first(self, c: RepairArrival) -> bool:
         return super().is_first(c) and _pool(c).state[c.cell] != _FILLING
 
 
 class AnyAcknowledgement(RepairService):
     """One of another block counts as one of the slot's."""
 
-    def slot_event(self, c: Contribution) -> int:
+    def slot_event(self, c: RepairArrival) -> int:
         event = super().slot_event(c)
         return _ACK if event == _ACK_OTHER else event
 
@@ -139,7 +139,7 @@ class AnyAcknowledgement(RepairService):
 class AcknowledgesForTheNewcomer(RepairService):
     """Its donors are told that the newcomer has what has only left for it."""
 
-    def store_and_send(self, c: Contribution) -> None:
+    def store_and_send(self, c: RepairArrival) -> None:
         super().store_and_send(c)
         self.spread(c)
 
@@ -147,7 +147,7 @@ class AcknowledgesForTheNewcomer(RepairService):
 class AnswersNewerQuestions(RepairService):
     """A question about a block that it has not seen is answered as one about the slot's."""
 
-    def slot_event(self, c: Contribution) -> int:
+    def slot_event(self, c: RepairArrival) -> int:
         event = super().slot_event(c)
         return _QUESTION if event == _QUESTION_NEWER and _pool(c).block[c.cell] >= 0 else event
 
@@ -155,21 +155,21 @@ class AnswersNewerQuestions(RepairService):
 class SendsOnce(RepairService):
     """A sum that is lost on its way is lost for good."""
 
-    def send_again(self, c: Contribution) -> None:
+    def send_again(self, c: RepairArrival) -> None:
         pass
 
 
 class AnswersNothing(RepairService):
     """An acknowledgement that a donor lost is lost for good."""
 
-    def answer(self, c: Contribution) -> None:
+    def answer(self, c: RepairArrival) -> None:
         pass
 
 
 class WholeSlots(RepairService):
     """Every sum is sent as long as the slot."""
 
-    def send_sum(self, c: Contribution) -> None:
+    def send_sum(self, c: RepairArrival) -> None:
         _pool(c).length[c.cell] = _pool(c).elements
         super().send_sum(c)
 
@@ -177,7 +177,7 @@ class WholeSlots(RepairService):
 class RepeatsFromAnyPort(RepairService):
     """Counts a repetition's ranks as having entered, though it adds nothing."""
 
-    def send_again(self, c: Contribution) -> None:
+    def send_again(self, c: RepairArrival) -> None:
         pool = _pool(c)
         for rank in range(pool.donors):
             pool.entered[c.cell * pool.size + rank] += c.ranks >> rank & 1

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from workloads.datagrams.arrival import Arrival
 from workloads.repair.config import RepairConfig
-from workloads.wire.aggregation import SEQUENCES, AggregationHeader, DatagramKind, Policy
+from workloads.wire.aggregation import AggregationHeader, DatagramKind, Policy
 
-__all__ = ["OP_GF256", "OP_XOR", "block_of", "coefficient_of", "data_header", "reply"]
+__all__ = ["OP_GF256", "OP_XOR", "coefficient_of", "data_header"]
 
 OP_XOR, OP_GF256 = 2, 3
 """`AggregationHeader.op`"""
@@ -45,13 +45,3 @@ def data_header(config: RepairConfig, coefficient: int, iteration: int) -> Aggre
 def coefficient_of(header: AggregationHeader | Arrival) -> int:
     """The factor for the payload."""
     return header.exponent0 % _BYTE if header.op == OP_GF256 else 1
-
-
-def block_of(header: AggregationHeader) -> int:
-    """Counted over the life of the job, modulo 2^32."""
-    return (header.sequence - 1) % SEQUENCES
-
-
-def reply(header: AggregationHeader, kind: DatagramKind, bitmap: int) -> AggregationHeader:
-    """A reply about the same block, without elements."""
-    return header._replace(kind=kind, bitmap0=bitmap, nelem=0, exponent0=0, op=0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -150,26 +149,6 @@ def test_a_folder_without_git_is_no_release(
     monkeypatch.setattr(releasing, "_TOP", tmp_path)
     assert main(["release", "--dry-run"]) == 1
     assert "not a git repository" in said(capsys)["tree"]
-
-
-def test_a_wheel_for_a_further_interpreter_must_run_there(
-    project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The small project has no scenario."""
-    project()
-    monkeypatch.setattr(releasing, "_CHECKS", {"sdist": CHECKS["sdist"]})
-    assert main(["release", "--dry-run", "--python", sys.executable]) == 1
-    found = said(capsys)[Path(sys.executable).name]
-    assert found.startswith("MISSING the run of scenario rack failed: "), found
-
-
-def test_an_interpreter_that_is_not_there_is_named(
-    project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project()
-    monkeypatch.setattr(releasing, "_CHECKS", {"sdist": CHECKS["sdist"]})
-    assert main(["release", "--dry-run", "--python", "python3.99"]) == 3
-    assert "python3.99" in capsys.readouterr().err
 
 
 def test_only_a_dry_run_exists(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.repair_bench import SERVICE_IP, host_config, member_ip
+from tests.support.repair_bench import SERVICE_IP, host_config, member_ip, reply
 from workloads.codes import create_code
 from workloads.datagrams.blocks import BlockSummed
 from workloads.errors import ScenarioError
@@ -21,7 +21,7 @@ from workloads.gradients import create_source
 from workloads.repair import CodeShare, RepairConfig
 from workloads.repair.checks import problems_in_host
 from workloads.repair.hosts import create_host
-from workloads.repair.packets import coefficient_of, data_header, reply
+from workloads.repair.packets import coefficient_of, data_header
 from workloads.repair.stored import StoredSource, file_of, symbols_of, words_of
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
