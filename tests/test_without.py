@@ -11,6 +11,7 @@ import pytest
 
 from testbed.protocols import names
 from tests.support.floors import ROOT
+from tests.support.left_out import meant_by
 from tests.support.without import copy_without
 
 
@@ -47,3 +48,16 @@ def test_what_is_no_protocol_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(FileExistsError, match="is not empty"):
         copy_without("ring", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "means"),
+    [
+        ("ring", True), ("job: {collective: ring, size: 1MB}", True), ("job.collective=ring", True),
+        ("protocol: [netreduce, ring]", True), ("job: {size: 1MB, fallback: ring}", True),
+        ("rings", False), ("round a ring", False), ("collective: ring_of_mine", False), ("over: ring", False),
+        ("collective: netreduce  # no ring", False),
+    ],
+)  # fmt: skip
+def test_what_means_a_protocol(text: str, means: bool) -> None:
+    assert meant_by(text, "ring") is means

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import CodeType, FunctionType
 
 import pytest
 
 from tests.support.floors import ROOT, imported_modules
 
-__all__ = ["NEEDS", "PLACE", "imports_left_out", "lacking", "left_out", "without_missing"]
+__all__ = ["KEYS", "NEEDS", "PLACE", "imports_left_out", "lacking", "left_out", "meant_by", "without_missing"]
 
 PLACE = "tests/left_out.json"
 """names that are words for something missing, written by `tests.support.without`"""
 _SHARED = ("tests.support.", "benchmarks.")
+KEYS = ("collective", "protocol", "program", "fallback", "all_reduce")
+"""of scenarios and sweeps, that have the name of a protocol as their value"""
 NEEDS = "protocols"
 """the mark of a test that runs these protocols; `all`: that reads documents or lists of all"""
 
@@ -29,13 +33,40 @@ def left_out() -> frozenset[str]:
 
 
 def lacking(item: pytest.Item) -> set[str]:
-    """Names of what a test needs and the tree lacks: in its marks, or as values of its parameters."""
+    """Names of what a test needs and the tree lacks: in its marks, as values of its parameters, or in what it and the
+    functions of its file that it calls say (`meant_by`)."""
     if not left_out():
         return set()
     needed = {name for mark in item.iter_markers(NEEDS) for name in mark.args}
     if (call := getattr(item, "callspec", None)) is not None:
         needed |= set(_words(list(call.params.values())))
+    if (function := getattr(item, "function", None)) is not None:
+        said = tuple(_said(inspect.unwrap(function), set()))
+        needed |= {name for name in left_out() if any(meant_by(text, name) for text in said)}
     return set(left_out()) if "all" in needed else needed & left_out()
+
+
+def meant_by(text: str, name: str) -> bool:
+    """Whether a string of a test is that name, or gives it as the value of a key of scenarios."""
+    keys = "|".join(KEYS)
+    listed = rf"\b(?:{keys})[:=]\s*\[?(?:[\w-]+,\s*)*{re.escape(name)}\s*(?:[,}}\]#]|$)"
+    return text == name or (name in text and re.search(listed, text, re.MULTILINE) is not None)
+
+
+def _said(function: object, seen: set[int]) -> Iterator[str]:
+    """Strings of a function without its docstring, of the constants that it uses, and of functions of its file."""
+    if not isinstance(function, FunctionType) or id(function) in seen:
+        return
+    seen.add(id(function))
+    codes = [function.__code__]
+    while codes:
+        code = codes.pop()
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+        yield from (text for each in code.co_consts for text in _words(each) if text != function.__doc__)
+        for used in (function.__globals__[name] for name in code.co_names if name in function.__globals__):
+            yield from _words(used)
+            if getattr(used, "__module__", None) == function.__module__:
+                yield from _said(used, seen)
 
 
 @cache

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import shutil
 import subprocess
 from pathlib import Path
 
 from testbed.protocols import names
 from tests.support.floors import ROOT
-from tests.support.left_out import PLACE
+from tests.support.left_out import PLACE, meant_by
 
 __all__ = ["copy_without", "parts_of", "runs_it"]
 
 _PLAYBOOKS = ("playbooks/scenarios/", "playbooks/sweeps/")
-_KEYS = ("collective", "protocol", "program", "fallback", "all_reduce")
-"""that have the name of a protocol as their value"""
 
 
 def parts_of(name: str) -> tuple[str, ...]:
@@ -40,8 +37,7 @@ def runs_it(path: Path, name: str) -> bool:
     """Whether it is a scenario or a sweep, and names the protocol, or a program of that name, as what runs."""
     if path.suffix != ".yaml" or not path.relative_to(ROOT).as_posix().startswith(_PLAYBOOKS):
         return False
-    value = rf"\b(?:{'|'.join(_KEYS)})[:=]\s*\[?(?:[\w-]+,\s*)*{re.escape(name)}\s*(?:[,}}\]#]|$)"
-    return re.search(value, path.read_text(encoding="utf-8"), re.MULTILINE) is not None
+    return meant_by(path.read_text(encoding="utf-8"), name)
 
 
 def copy_without(name: str, out: Path) -> list[str]:

@@ -8,6 +8,8 @@ import pytest
 
 from testbed.cli import main
 
+pytestmark = pytest.mark.protocols("ring")
+
 CHAIN = """\
 name: mine
 operators:

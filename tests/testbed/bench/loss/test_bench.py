@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from testbed.bench.loss.bench import cost_table
 from testbed.bench.loss.cases import LOSS_KEY, LossCase, cases_of
 from testbed.sweeps.groups import PointGroup
 from testbed.sweeps.scenario_model import Outcome, Point
+
+pytestmark = pytest.mark.protocols("loss-rack-4")
 
 
 def group(label: str, loss: float, times: list[float], verdict: str = "pass") -> PointGroup:

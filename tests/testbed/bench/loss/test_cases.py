@@ -11,6 +11,8 @@ from testbed.scenario import parse_scenario
 from testbed.sweeps.scenario_points import make_points
 from testbed.sweeps.values import number_of
 
+pytestmark = pytest.mark.protocols("loss-rack-4")
+
 
 @pytest.mark.parametrize("world", ["simulated"])
 def test_every_point_is_valid_and_has_its_workers(world: str) -> None:

@@ -22,6 +22,8 @@ from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.scenario_model import Outcome, ScenarioSweep
 from testbed.sweeps.scenario_points import make_points
 
+pytestmark = pytest.mark.protocols("loss-rack-4")
+
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, set[str]]]:

@@ -44,6 +44,8 @@ def test_a_failed_run_has_no_gain_and_a_missing_peer_none() -> None:
 
 @pytest.mark.parametrize("headline", _SWEPT, ids=lambda headline: headline.key)
 def test_the_sweep_of_a_headline_has_its_variants_and_axes(headline: Headline) -> None:
+    if headline.sweep in left_out():
+        pytest.skip(f"the tree lacks {headline.sweep}")
     sweep = load_sweep(headline.sweep)
     assert isinstance(sweep, ScenarioSweep)
     assert set(headline.variants) <= {variant.label for variant in sweep.variants}

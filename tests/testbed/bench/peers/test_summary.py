@@ -9,6 +9,8 @@ import pytest
 from testbed.bench.peers.summary import figures_of, rows_of, table
 from tests.support.peer_samples import CASES, samples
 
+pytestmark = pytest.mark.protocols("ring")
+
 _TABLE = """\
 all-reduce of 16.0 MB of float32 at 100 Mbit/s, multiples of M/B = 1.28 s: median of 3 (spread)
                  N=4, 0% loss  N=4, 1% loss  N=8, 0% loss  N=8, 1% loss
