@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import os
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.machinery import PathFinder
 from pathlib import Path
 from types import MappingProxyType
 
@@ -20,8 +17,6 @@ __all__ = ["PROGRAMS", "PROTOCOLS", "Plugin", "is_of_plugin", "plugin_of", "plug
 
 PROTOCOLS, PROGRAMS = "ina_testbed.protocols", "ina_testbed.programs"
 """groups of entry points"""
-_OURS = b"ina_testbed."
-"""begins the groups"""
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*\Z")
 
@@ -80,11 +75,9 @@ class Plugin:
 def plugins(group: str) -> Mapping[str, Plugin]:
     """By name, in the order of their names. Raises ScenarioError for an entry point that nothing could use, and for two
     of one name."""
-    found = dict[str, Plugin]()
-    if not _are_there():
-        return MappingProxyType(found)
     from importlib.metadata import entry_points  # takes long to import
 
+    found = dict[str, Plugin]()
     for entry in sorted(entry_points(group=group), key=lambda entry: entry.name):
         package = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "?"
         plugin = Plugin(entry.name, entry.value.replace(" ", ""), package)
@@ -99,34 +92,6 @@ def plugins(group: str) -> Mapping[str, Plugin]:
             raise plugin.wrong(f"has the name of one of {other.package}", found=repr(plugin.name))
         found[plugin.name] = plugin
     return MappingProxyType(found)
-
-
-def _are_there() -> bool:
-    """False: no installed package has entry points of ours. This look at files takes a tenth of the time of
-    `importlib.metadata`, and most machines have no such package."""
-    if any(hasattr(finder, "find_distributions") and finder is not PathFinder for finder in sys.meta_path):
-        return True
-    for place in sys.path:
-        try:
-            names = os.listdir(place or ".")
-        except NotADirectoryError:  # an archive
-            return True
-        except OSError:
-            continue
-        for name in names:
-            if name.endswith((".dist-info", ".egg-info", ".egg", "EGG-INFO")) and _adds(f"{place or '.'}/{name}"):
-                return True
-    return False
-
-
-def _adds(metadata: str) -> bool:
-    if metadata.endswith(".egg"):
-        return True
-    try:
-        with open(f"{metadata}/entry_points.txt", "rb") as file:
-            return _OURS in file.read()
-    except OSError:  # most packages have none
-        return False
 
 
 def plugin_of(name: str) -> Plugin | None:

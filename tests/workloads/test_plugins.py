@@ -133,31 +133,3 @@ def test_what_is_no_program_names_the_package(site: Path, text: str, told: str) 
     with pytest.raises(ScenarioError) as caught:
         _factory("thirds")
     assert told in str(caught.value)
-
-
-def test_without_entry_points_of_ours_no_metadata_is_read(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "path", [str(site), str(site / "nowhere")])
-    monkeypatch.setattr("importlib.metadata.entry_points", None)
-    assert plugins.plugins(PROTOCOLS) == {}
-    add(site, "thirds:PROTOCOL")
-    plugins.plugins.cache_clear()
-    with pytest.raises(TypeError):
-        plugins.plugins(PROTOCOLS)
-
-
-@pytest.mark.parametrize("place", ["parts.zip", "parts/EGG-INFO"])
-def test_where_packages_lie_in_archives_the_metadata_decides(
-    place: str, site: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (site / "parts").mkdir()
-    if place.endswith(".zip"):
-        (site / place).write_bytes(b"")
-        monkeypatch.setattr(sys, "path", [str(site / place)])
-    else:
-        (site / place).mkdir()
-        (site / place / "entry_points.txt").write_text(f"[{PROGRAMS}]\nthirds = thirds:Program\n")
-        monkeypatch.setattr(sys, "path", [str(site / "parts")])
-    asked: list[str] = []
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: asked.append(group) or [])
-    assert plugins.plugins(PROTOCOLS) == {}
-    assert asked == [PROTOCOLS]
