@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 
-from testbed.hunt.behaviour import behaviours_of
+from testbed.hunt.behaviour import behaviours_of, marks_of_kind
 from testbed.hunt.corpus import Corpus, Met
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw import TRACE_EVERY
@@ -42,7 +42,7 @@ class _Generation:
 
     def run(self, first: int, check: Callable[[], None] = lambda: None) -> ChunkResult:
         """One chunk. Calls `check` before each schedule. One in `TRACE_EVERY` also runs without its trace."""
-        coverage, met = Coverage(), list[Met]()
+        coverage, met, marks = Coverage(), list[Met](), marks_of_kind(self.prey.hunted)
         last = min(first + _CHUNK, self.begin + len(self.genomes))
         for number in range(first, last):
             check()
@@ -52,7 +52,7 @@ class _Generation:
             coverage.merge(counts)
             if failure is not None:
                 return ChunkResult(first, last - first, coverage, number, failure, tuple(met))
-            met.append(Met(dice.used, len(history), tuple(behaviours_of(history))))
+            met.append(Met(dice.used, len(history), tuple(behaviours_of(history, marks))))
         return ChunkResult(first, last - first, coverage, met=tuple(met))
 
 
