@@ -20,8 +20,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from testbed.faults.events import FaultHealed, FaultMissed, FaultStruck
 from testbed.history import Record, event_name
 from testbed.hunt.marks import Marking, SearchMark
+from testbed.hunt.message_marks import MESSAGE_MARKS
 from testbed.hunt.protocols import hunted_of
-from testbed.hunt.ring_marks import RING_MARKS
 from testbed.hunt.transitions import step_of
 from workloads.events import CollectiveCompleted, WorkerFailed, WorkerFinished
 
@@ -47,7 +47,7 @@ SOMETIMES: Mapping[str, str] = {
 def marks_of_kind(kind: str) -> Mapping[str, SearchMark]:
     """Marks of the protocol that hunts of a kind are in. Not those of `SOMETIMES`."""
     hunted = hunted_of(kind)
-    return hunted.marks if hunted is not None else RING_MARKS
+    return hunted.marks if hunted is not None else MESSAGE_MARKS
 
 
 def meanings_of_kind(kind: str) -> Mapping[str, str]:

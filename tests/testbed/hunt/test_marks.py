@@ -7,7 +7,7 @@ import pytest
 from switch_nodes.events import MessageInferred, ResultReplayed
 from testbed.history import Record
 from testbed.hunt.marks import ASKED_TWICE, RESULT_UNDER_WAY, Marking, SearchMark
-from testbed.hunt.ring_marks import RING_MARKS
+from testbed.hunt.message_marks import MESSAGE_MARKS
 from workloads.datagrams.blocks import BlockReplayed, BlockSummed
 from workloads.events import DatagramResent, NakSent, Retransmission
 from workloads.machine import Event
@@ -34,12 +34,12 @@ NAK, REPLAY = NakSent(9, 96, 40), ResultReplayed(1, 0, 2, 0)
         (RESULT_UNDER_WAY, [SUMMED, resent(7)], [SUMMED, resent(8), resent(7, "gap")]),
         (ASKED_TWICE, [ANSWERED, ANSWERED], [ANSWERED, OTHER]),
         (
-            RING_MARKS["timer before the NAK"],
+            MESSAGE_MARKS["timer before the NAK"],
             [NAK, Retransmission(3, "timeout", 40, 1)],
             [NAK, Retransmission(3, "nak", 40, 1), Retransmission(3, "timeout", 41, 1)],
         ),
-        (RING_MARKS["result sent three times"], [REPLAY, REPLAY], [REPLAY, ResultReplayed(1, 1, 2, 0)]),
-        (RING_MARKS["start inferred"], [MessageInferred(1, 0, 1, 1)], [REPLAY]),
+        (MESSAGE_MARKS["result sent three times"], [REPLAY, REPLAY], [REPLAY, ResultReplayed(1, 1, 2, 0)]),
+        (MESSAGE_MARKS["start inferred"], [MessageInferred(1, 0, 1, 1)], [REPLAY]),
     ],
 )
 def test_marks_that_look_at_events(mark: SearchMark, events: list[Event], without: list[Event]) -> None:
@@ -47,9 +47,9 @@ def test_marks_that_look_at_events(mark: SearchMark, events: list[Event], withou
     assert not reached(mark, *without)
 
 
-@pytest.mark.parametrize("name", [name for name, mark in RING_MARKS.items() if mark.steps])
+@pytest.mark.parametrize("name", [name for name, mark in MESSAGE_MARKS.items() if mark.steps])
 def test_marks_at_steps(name: str) -> None:
-    mark = RING_MARKS[name]
+    mark = MESSAGE_MARKS[name]
     assert all(reached(mark, REPLAY, step=step) for step in mark.steps)
     assert not reached(mark, REPLAY, step="slot empty/new")
 

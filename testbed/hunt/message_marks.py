@@ -9,7 +9,7 @@ from testbed.hunt.marks import SearchMark, again, behind
 from testbed.hunt.transitions import FABRIC_TRANSITIONS
 from workloads.events import NakSent, Retransmission
 
-__all__ = ["RING_MARKS"]
+__all__ = ["MESSAGE_MARKS"]
 
 
 def _at(cause: str) -> tuple[str, ...]:
@@ -17,7 +17,7 @@ def _at(cause: str) -> tuple[str, ...]:
     return tuple(step for step in FABRIC_TRANSITIONS if "slot " in step and step.endswith(f"/{cause}"))
 
 
-RING_MARKS: Mapping[str, SearchMark] = {
+MESSAGE_MARKS: Mapping[str, SearchMark] = {
     "copy in a reused slot": SearchMark("a retransmission meets a slot that a newer message took", _at("stale")),
     "copy of a delivered message": SearchMark(
         "a retransmission comes when its receiver provably has the message", _at("delivered")
