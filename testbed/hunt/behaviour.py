@@ -6,7 +6,7 @@ A behaviour is one of four kinds:
   says how far the workers were.
 - `edge S > T`: step T followed step S in the same table of the same node. One run may take both steps without it.
 - `event E | fault F | phase P`: a node reported event E. Protocols without tables have these alone.
-- `sometimes M`: a mark of `SOMETIMES`, a state of trouble that a search should reach.
+- `sometimes M`: a mark of `SOMETIMES` or of the protocol, a state of trouble that a search should reach.
 
 Steps alone are soon all taken, and random schedules cover them. The last fault and the phase distinguish a step in
 calm from the same step in trouble, and an edge distinguishes orders of packets. Contents of memory are left out:
@@ -19,10 +19,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from testbed.faults.events import FaultHealed, FaultMissed, FaultStruck
 from testbed.history import Record, event_name
+from testbed.hunt.marks import Marking, SearchMark
+from testbed.hunt.message_marks import MESSAGE_MARKS
+from testbed.hunt.protocols import hunted_of
 from testbed.hunt.transitions import step_of
 from workloads.events import CollectiveCompleted, WorkerFailed, WorkerFinished
 
-__all__ = ["PHASES", "SOMETIMES", "behaviours_of"]
+__all__ = ["PHASES", "SOMETIMES", "behaviours_of", "marks_of_kind", "meanings_of_kind"]
 
 PHASES = ("first", "later", "ending")
 """no worker has a result yet; some worker has one; some worker has finished"""
@@ -38,16 +41,27 @@ SOMETIMES: Mapping[str, str] = {
     "failed after a result": "a worker gives up when another has the result",
     "healed in time": "a fault ends while workers still wait",
 }
-"""marks that a search should reach sometimes, with what they mean"""
+"""marks of every protocol, with what they mean"""
 
 
-def behaviours_of(history: Iterable[Record]) -> frozenset[str]:
-    """Of one traced run, in the order of its history."""
+def marks_of_kind(kind: str) -> Mapping[str, SearchMark]:
+    """Marks of the protocol that hunts of a kind are in. Not those of `SOMETIMES`."""
+    hunted = hunted_of(kind)
+    return hunted.marks if hunted is not None else MESSAGE_MARKS
+
+
+def meanings_of_kind(kind: str) -> Mapping[str, str]:
+    """All marks of hunts of a kind, with what they mean."""
+    return {**SOMETIMES, **{name: mark.meaning for name, mark in marks_of_kind(kind).items()}}
+
+
+def behaviours_of(history: Iterable[Record], marks: Mapping[str, SearchMark]) -> frozenset[str]:
+    """Of one traced run, in the order of its history. `marks`: those of its protocol."""
     fault, phase, last = "none", PHASES[0], dict[tuple[str, str], str]()
-    met, marks = set[str](), _Marks()
+    met, general, own = set[str](), _Marks(), Marking(marks)
     for record in history:
         event = record.event
-        met.update(f"sometimes {mark}" for mark in marks.see(record))
+        met.update(f"sometimes {mark}" for mark in general.see(record))
         if isinstance(event, FaultStruck):
             fault = event.kind
             continue
@@ -58,6 +72,7 @@ def behaviours_of(history: Iterable[Record]) -> frozenset[str]:
         elif isinstance(event, WorkerFinished):
             phase = PHASES[2]
         step = step_of(event)
+        met.update(f"sometimes {mark}" for mark in own.see(record, step))
         if step is None:
             met.add(f"event {event_name(event)} | fault {fault} | phase {phase}")
             continue

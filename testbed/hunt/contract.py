@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from testbed.bench.contract import MeasuredProtocol
+from testbed.hunt.marks import SearchMark
 from testbed.scenario.known import lacks_methods, protocol_of
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class Hunt(ABC):
     """senders wait longer and longer (`BackoffTimer`), as all do where there is a server"""
     tells_overflow: bool = True
     """a clamped sum of int32sat is reported, and ends the job"""
+    marks: Mapping[str, SearchMark] = field(default_factory=dict)
+    """states of trouble that a search should reach sometimes, by name"""
     watches_slots: bool = True
     """with a parameter server, traced switches are held to the table of aggregators"""
 
@@ -113,6 +116,10 @@ class Hunted:
     @property
     def impossible(self) -> Mapping[str, str]:
         return self.hunt.impossible
+
+    @property
+    def marks(self) -> Mapping[str, SearchMark]:
+        return self.hunt.marks
 
     @property
     def values_per_index(self) -> int:

@@ -8,14 +8,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
+from functools import partial
 
-from testbed.hunt.behaviour import behaviours_of
+from testbed.hunt.behaviour import behaviours_of, marks_of_kind
 from testbed.hunt.corpus import Corpus, Met
 from testbed.hunt.coverage import Coverage
 from testbed.hunt.draw import TRACE_EVERY
 from testbed.hunt.judge import OURS, Machines, judge_and_keep
 from testbed.hunt.mutation import GENERATION, next_genome
 from testbed.hunt.runner import Found, Prey, in_pool, processes
+from testbed.hunt.schedule import Schedule
 from testbed.hunt.state import ChunkResult, ChunkStore
 from testbed.hunt.tape import Genome, TapeDice
 from testbed.kernel.garbage import spared
@@ -25,6 +27,8 @@ __all__ = ["label_of", "run_guided"]
 
 _CHUNK = 4
 """schedules that one process runs at a time"""
+_TWICE = 4
+"""place of the schedule of `TRACE_EVERY` that runs without its trace, too; not the first, since most bugs fail early"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +46,30 @@ class _Generation:
 
     def run(self, first: int, check: Callable[[], None] = lambda: None) -> ChunkResult:
         """One chunk. Calls `check` before each schedule. One in `TRACE_EVERY` also runs without its trace."""
-        coverage, met = Coverage(), list[Met]()
+        coverage, met, marks = Coverage(), list[Met](), marks_of_kind(self.prey.hunted)
         last = min(first + _CHUNK, self.begin + len(self.genomes))
         for number in range(first, last):
             check()
-            dice = TapeDice(self.genomes[number - self.begin])
-            schedule = self.prey.drawn(dice, number)
-            failure, counts, history = judge_and_keep(schedule, self.machines, twice=number % TRACE_EVERY == 0)
+            genome = self.genomes[number - self.begin]
+            schedule, used = _drawn(self.prey, genome, number)
+            twice = number % TRACE_EVERY == _TWICE
+            failure, counts, history = judge_and_keep(schedule, self.machines, twice=twice)
             coverage.merge(counts)
             if failure is not None:
                 return ChunkResult(first, last - first, coverage, number, failure, tuple(met))
-            met.append(Met(dice.used, len(history), tuple(behaviours_of(history))))
+            met.append(Met(used, len(history), tuple(behaviours_of(history, marks))))
         return ChunkResult(first, last - first, coverage, met=tuple(met))
+
+
+def _drawn(prey: Prey, genome: Genome, number: int) -> tuple[Schedule, int]:
+    """With the number of words that it was drawn from."""
+    dice = TapeDice(genome)
+    return prey.drawn(dice, number), dice.used
+
+
+def _again(prey: Prey, genome: Genome, number: int) -> Schedule:
+    schedule, _ = _drawn(prey, genome, number)
+    return schedule
 
 
 def label_of(prey: Prey) -> str:
@@ -96,8 +112,9 @@ def run_guided(
                 coverage.merge(chunk.coverage)
                 met += chunk.met
                 if chunk.failed is not None:
-                    scenario = prey.drawn(TapeDice(genomes[chunk.failed - begin]), chunk.failed).scenario
-                    return Found(coverage, chunk.failed, chunk.failure, scenario), corpus
+                    genome = genomes[chunk.failed - begin]
+                    again = partial(_again, prey, genome, chunk.failed)
+                    return Found(coverage, chunk.failed, chunk.failure, again), corpus
             corpus.learn(begin, list(zip(genomes, met, strict=True)))
     return Found(coverage), corpus
 

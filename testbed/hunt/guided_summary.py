@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from testbed.hunt.behaviour import SOMETIMES
+from testbed.hunt.behaviour import meanings_of_kind
 from testbed.hunt.corpus import COMMON, Corpus
 from testbed.hunt.transitions import steps_of_kind
 from testbed.hunt.unseen import chao2, wilson
@@ -38,7 +38,7 @@ def guided_document(corpus: Corpus, kind: str) -> dict[str, Any]:
         "may_stop": wilson(corpus.alone, corpus.fresh).high < _QUIET,
         "curve": _thinned(corpus.curve),
         "counted_up_to": COMMON,
-        "sometimes": {mark: corpus.hits[f"sometimes {mark}"] for mark in SOMETIMES},
+        "sometimes": {mark: corpus.hits[f"sometimes {mark}"] for mark in meanings_of_kind(kind)},
         "steps_by_fault": after_step,
     }
 

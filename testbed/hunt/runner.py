@@ -70,8 +70,13 @@ class Found:
     number: int | None = None
     """of the first schedule that failed"""
     failure: CheckFailure | None = None
-    scenario: Scenario | None = None
-    """the one that failed; None: `Prey.schedule` draws it"""
+    again: Callable[[], Schedule] | None = None
+    """draws the schedule that failed; None: `Prey.schedule` does"""
+
+    @property
+    def scenario(self) -> Scenario | None:
+        """The one that failed, if `Prey.schedule` does not draw it."""
+        return None if self.again is None else self.again().scenario
 
 
 def run_chunk(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from testbed.hunt.behaviour import SOMETIMES
+from testbed.hunt.behaviour import meanings_of_kind
 from testbed.manual.tables import code, table
 
 __all__ = ["DATA", "all_coverage"]
@@ -41,17 +41,20 @@ def _name(kind: str) -> str:
 
 
 def _part(kind: str, data: Mapping[str, Any]) -> str:
-    return f"## {_name(kind)}\n\n" + "\n\n".join(_facts(data)) + "\n"
+    return f"## {_name(kind)}\n\n" + "\n\n".join(_facts(kind, data)) + "\n"
 
 
-def _facts(data: Mapping[str, Any]) -> Iterator[str]:
+def _facts(kind: str, data: Mapping[str, Any]) -> Iterator[str]:
     guided, steps = data["guided"], data["transitions"]
     curve = ", ".join(f"{met:,} after {after:,}" for after, met in guided["curve"])
     yield f"Behaviours met, by schedules: {curve}."
-    marks = guided["sometimes"]
+    counts = guided["sometimes"]
     yield table(
         ("mark", "meaning", "schedules"),
-        [(mark, SOMETIMES[mark], _count(marks[mark], guided["counted_up_to"])) for mark in SOMETIMES],
+        [
+            (mark, meaning, _count(counts[mark], guided["counted_up_to"]))
+            for mark, meaning in meanings_of_kind(kind).items()
+        ],
     )
     if steps["never"]:
         never = ", ".join(map(code, steps["never"]))

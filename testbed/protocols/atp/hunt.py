@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from switch_nodes.aggregators.tables import aggregator_table, atp_knobs
 from testbed.hunt.kinds import DatagramHunt
+from testbed.protocols.parts.hunt_marks import SERVED_MARKS
 from testbed.protocols.parts.hunt_server_steps import NO_REMINDER, ONE_SIZE, OVERRUN, SERVER_STEPS, never_in_blocks
 
 __all__ = ["HUNT"]
@@ -21,4 +22,5 @@ HUNT = DatagramHunt(
         **never_in_blocks("copy", _NO_EARLY_RESULT),
         **never_in_blocks("nothing_there", NO_REMINDER),
     },
+    marks=SERVED_MARKS,
 )

@@ -10,6 +10,8 @@ from switch_nodes.aggregators.checks import AGES, FREES
 from switch_nodes.aggregators.tables import aggregator_table
 from switch_nodes.jobs import AggregatorKnobs
 from testbed.hunt.kinds import DatagramHunt
+from testbed.hunt.marks import SearchMark
+from testbed.protocols.parts.hunt_marks import SERVED_MARKS
 from testbed.protocols.parts.hunt_server_steps import ONE_SIZE, SERVER_STEPS
 from workloads.automaton import step_names
 
@@ -27,6 +29,15 @@ def _pairs() -> Iterable[tuple[Enum, Enum]]:
         yield from aggregator_table(knobs)
 
 
+_MARKS = {
+    "pushed out": SearchMark("a packet of higher priority takes a slot in use", ("slot filling/other_lower",)),
+    "reminder of a whole sum": SearchMark("the server asks for a sum that is complete", ("slot done/reminder_own",)),
+    "reminder too late": SearchMark(
+        "the server asks a switch whose slot another block has",
+        ("slot filling/reminder_other", "slot done/reminder_other"),
+    ),
+}
+
 HUNT = DatagramHunt(
     {"float32": 41, "int32": 49, "int32sat": 10},
     (*step_names("slot", _pairs()), *SERVER_STEPS),
@@ -34,4 +45,5 @@ HUNT = DatagramHunt(
         **dict.fromkeys(("slot filling/mismatch", "slot done/mismatch", "block open/mismatch"), ONE_SIZE),
         "block unknown/overrun": _NOT_STRICT,
     },
+    marks={**SERVED_MARKS, **_MARKS},
 )

@@ -6,7 +6,9 @@ import pytest
 
 from testbed.faults.events import FaultHealed, FaultMissed, FaultStruck
 from testbed.history import Record
-from testbed.hunt.behaviour import SOMETIMES, behaviours_of
+from testbed.hunt.behaviour import SOMETIMES, behaviours_of, marks_of_kind, meanings_of_kind
+from testbed.hunt.marks import SearchMark
+from testbed.hunt.transitions import steps_of_kind
 from workloads.datagrams.blocks import SlotChanged
 from workloads.events import CollectiveCompleted, WorkerFailed, WorkerFinished
 from workloads.machine import Event
@@ -29,7 +31,7 @@ RESULT, FINISHED = CollectiveCompleted(0, "", 4, 0), WorkerFinished(1)
 
 def test_a_step_is_named_with_the_last_fault_and_the_phase() -> None:
     met = behaviours_of(history(step("empty", "first"), hit(), step("empty", "first"), RESULT, step("empty", "first"),
-                                hit("delay"), FINISHED, step("empty", "first")))  # fmt: skip
+                                hit("delay"), FINISHED, step("empty", "first")), {})  # fmt: skip
     assert {name for name in met if name.startswith("step")} == {
         "step slot empty/first | fault none | phase first",
         "step slot empty/first | fault loss | phase first",
@@ -41,9 +43,9 @@ def test_a_step_is_named_with_the_last_fault_and_the_phase() -> None:
 
 def test_an_edge_is_of_one_node_and_one_table() -> None:
     steps = [step("empty", "first"), step("filling", "last")]
-    assert "edge slot empty/first > slot filling/last" in behaviours_of(history(*steps))
+    assert "edge slot empty/first > slot filling/last" in behaviours_of(history(*steps), {})
     apart = [*history(steps[0]), *history(steps[1], node="s2")]
-    assert not any(name.startswith("edge") for name in behaviours_of(apart))
+    assert not any(name.startswith("edge") for name in behaviours_of(apart, {}))
 
 
 @pytest.mark.parametrize(
@@ -60,8 +62,8 @@ def test_an_edge_is_of_one_node_and_one_table() -> None:
 )
 def test_marks(mark: str, events: list[Event], without: list[Event]) -> None:
     assert mark in SOMETIMES
-    assert f"sometimes {mark}" in behaviours_of(history(*events))
-    assert f"sometimes {mark}" not in behaviours_of(history(*without))
+    assert f"sometimes {mark}" in behaviours_of(history(*events), {})
+    assert f"sometimes {mark}" not in behaviours_of(history(*without), {})
 
 
 def test_every_mark_is_tried_here() -> None:
@@ -71,4 +73,22 @@ def test_every_mark_is_tried_here() -> None:
 
 
 def test_a_hit_that_was_taken_back_is_no_behaviour() -> None:
-    assert behaviours_of(history(FaultMissed("f", "loss", "h1-s1", "up", 1, ""))) == frozenset()
+    assert behaviours_of(history(FaultMissed("f", "loss", "h1-s1", "up", 1, "")), {}) == frozenset()
+
+
+def test_a_mark_of_a_protocol_is_met_at_its_step() -> None:
+    marks = {"late": SearchMark("a copy comes late", ("slot done/stale",))}
+    assert "sometimes late" in behaviours_of(history(step("done", "stale")), marks)
+    assert "sometimes late" not in behaviours_of(history(step("done", "repeat")), marks)
+
+
+@pytest.mark.parametrize("kind", ["rack", "switchml", "atp", "esa"])
+def test_protocols_have_marks_of_their_own(kind: str) -> None:
+    own = marks_of_kind(kind)
+    assert len(own) >= 4
+    assert set(meanings_of_kind(kind)) == {*SOMETIMES, *own}
+    assert not set(SOMETIMES) & set(own), "a mark would be counted twice"
+    held, impossible = steps_of_kind("fabric" if kind == "rack" else kind)
+    for name in (name for mark in own.values() for name in mark.steps):
+        assert name in held
+        assert name not in impossible

@@ -75,10 +75,12 @@ def test_a_planted_bug_is_found_and_its_scenario_fails_alone(name: str) -> None:
     machines: Machines = DATAGRAM_PLANTED["switchml"][name]
     found, _ = run_guided(replace(SWITCHML, schedules=2000), 1, ChunkStore(), machines=machines)
     assert found.failure is not None
-    assert found.scenario is not None
-    failure, _ = run_and_judge(found.scenario, machines)
+    again, scenario = found.scenario, found.scenario
+    assert scenario is not None
+    assert again == scenario, "each time it is drawn from the same dice"
+    failure, _ = run_and_judge(scenario, machines)
     if failure is None:  # this one breaks the comparison with the run without a trace
-        failure, _ = run_and_judge(replace(found.scenario, trace=False), machines)
+        failure, _ = run_and_judge(replace(scenario, trace=False), machines)
     assert failure is not None
     assert failure.check == found.failure.check
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from testbed.hunt.behaviour import SOMETIMES
+from testbed.hunt.behaviour import SOMETIMES, meanings_of_kind
 from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.transitions import steps_of_kind
@@ -18,7 +18,7 @@ def test_every_kind_of_hunt_is_there_with_its_steps_and_marks() -> None:
         held, impossible = steps_of_kind(kind)
         assert data["transitions"]["held"] == len(held), kind
         assert data["transitions"]["impossible"] == dict(sorted(impossible.items())), kind
-        assert set(data["guided"]["sometimes"]) == set(SOMETIMES), kind
+        assert set(data["guided"]["sometimes"]) == set(meanings_of_kind(kind)), kind
 
 
 def test_the_page_names_what_was_never_taken_and_why_the_rest_cannot_be() -> None:
@@ -31,10 +31,10 @@ def test_the_page_names_what_was_never_taken_and_why_the_rest_cannot_be() -> Non
 
 def test_a_mark_that_no_schedule_reached_is_never(monkeypatch, tmp_path) -> None:  # type: ignore[no-untyped-def]
     data = json.loads(coverage.DATA.read_text(encoding="utf-8"))
-    marks = dict.fromkeys(SOMETIMES, 0) | {"hit after the end": 3}
+    marks = dict.fromkeys(meanings_of_kind("atp"), 0) | {"hit after the end": 3}
     data = {"atp": data["atp"] | {"guided": data["atp"]["guided"] | {"sometimes": marks}}}
     monkeypatch.setattr(coverage, "DATA", tmp_path / "coverage.json")
     coverage.DATA.write_text(json.dumps(data))
     page = coverage.all_coverage()
     assert f"| hit after the end | {SOMETIMES['hit after the end']} | 3 |" in page
-    assert page.count("| never |") == len(SOMETIMES) - 1
+    assert page.count("| never |") == len(marks) - 1
