@@ -152,7 +152,7 @@ MOST_DILATION = 10_000
 MOST_JOBS = 1024
 """ids of jobs are 1 to this"""
 DEFAULT_COLLECTIVE = DEFAULT_PROGRAM = "netreduce"
-"""of `job.collective` and `switch.program`. Files that are kept leave it out and mean it"""
+"""of `job.collective` and `switch.program`. Kept files without the key mean this"""
 DEFAULT_PLANNER = "grid"
 """of `routing.planner`"""
 DEFAULT_RING = "ring"

@@ -1,4 +1,4 @@
-"""The headline of Network Evolution, of which the abstract is known."""
+"""The headline of Network Evolution; only its abstract is known."""
 
 from __future__ import annotations
 

@@ -32,6 +32,7 @@ MANY = {
 EACH = pytest.mark.parametrize("kind", KINDS)
 
 
+@pytest.mark.protocols("ring")
 def test_all_that_is_a_schedule_of_transfers_is_hunted_and_the_ring() -> None:
     assert set(KINDS) == {
         "binomial_tree", "mesh", "pairwise", "rabenseifner", "recursive_doubling", "ring", "sharded_ps",

@@ -65,6 +65,7 @@ def test_ranges(text, values):
     assert dict(machines(alpha=text).axes)["alpha"] == values
 
 
+@pytest.mark.protocols("ring")
 def test_what_cannot_be_is_left_out_and_counted():
     tasks, skipped = make_tasks(machines(gpus="[30, 32]"))
     assert skipped == {"gpus is no multiple of gpus_per_machine": 2 * 4 * 3}

@@ -15,6 +15,8 @@ from testbed.sweeps.showing import read_sweep
 from workloads.costs import machine_cost
 from workloads.errors import InternalError
 
+pytestmark = pytest.mark.protocols("ring")
+
 SMALL = Setting(
     MachinesPlace(2, 2, 100_000_000, 0, 5_000, 250_000),
     ratios=(1.5,), crossovers=(1.25,), above=2.5, size_bytes=400_000, sizes=(64_000, 256_000),

@@ -86,6 +86,7 @@ def test_lines_fit_the_terminal(width):
     assert "800 (4.00)" in text
 
 
+@pytest.mark.protocols("ring")
 def test_ratios_are_to_the_best_of_the_column():
     found = invented()
     for each in by_column(found).values():

@@ -23,6 +23,7 @@ def test_every_row_is_in_every_column():
     assert {column[1:3] for column in columns if column[0] == "star"} == {("-", "-")}
 
 
+@pytest.mark.protocols("ring")
 def test_what_a_scheme_does_not_care_for_is_not_run_again():
     ring, ps = (
         next(cell for cell in ALL if cell.scheme.collective == name and cell.fabric == FABRICS[1])
