@@ -20,7 +20,7 @@ from workloads.gradients.base import GradientSource, TaskedSource, Vector
 from workloads.machine import Buffer, Event, HostMachine
 from workloads.worker import WorkerMachine
 
-__all__ = ["HostBesideMesh", "beside_mesh"]
+__all__ = ["HostWithMesh", "with_mesh"]
 
 _ENDLESS = 1 << 40
 
@@ -74,18 +74,18 @@ class _Side:
         self._turns.source.reset()
 
 
-def beside_mesh(
+def with_mesh(
     mesh: WorkerConfig, source: GradientSource, make: Callable[[GradientSource], HostMachine], start_ns: int
-) -> HostBesideMesh:
+) -> HostWithMesh:
     """`make`: the worker, from its part of the iterations. Raises InternalError for a source without tasks."""
     if not isinstance(source, TaskedSource):
         raise InternalError("a mesh next to a worker, and no iteration is one of the mesh")
     turns = _Turns(source)
     own, other = _Side(turns, of_mesh=False), _Side(turns, of_mesh=True)
-    return HostBesideMesh(make(own), own.numbers, WorkerMachine(mesh, other, start_ns=start_ns), other.numbers)
+    return HostWithMesh(make(own), own.numbers, WorkerMachine(mesh, other, start_ns=start_ns), other.numbers)
 
 
-class HostBesideMesh:
+class HostWithMesh:
     """A HostMachine. `own_numbers`, `mesh_numbers`: in the source, of the iterations of each."""
 
     def __init__(self, own: HostMachine, own_numbers: list[int], mesh: WorkerMachine, mesh_numbers: list[int]) -> None:
@@ -114,9 +114,9 @@ class HostBesideMesh:
     def next_event(self) -> Event | None:
         for machine, numbers in self._both:
             while (event := machine.next_event()) is not None:
-                told = self._numbered(event, numbers)
-                if told is not None:
-                    return told
+                numbered = self._numbered(event, numbers)
+                if numbered is not None:
+                    return numbered
         return None
 
     def finish(self, now: int) -> None:

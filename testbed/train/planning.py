@@ -81,14 +81,14 @@ def training_plan(scenario: Scenario) -> Plan:
     workers = tuple(_external(worker) for worker in plan.workers)
     hosts = [scenario.topology.node(worker.name) for worker in workers]
     if workers and all(isinstance(worker, MeshedConfig) and not isinstance(worker, WorkerConfig) for worker in workers):
-        return _beside_mesh(plan, workers, hosts)
+        return _with_mesh(plan, workers, hosts)
     if not all(isinstance(worker, WorkerConfig) for worker in workers):
         return replace(plan, workers=workers)
     meshed = with_mesh(plan.scenario, hosts, workers)
     return replace(plan, workers=meshed, connections=plan_connections(meshed))
 
 
-def _beside_mesh(plan: Plan, workers: tuple[Any, ...], hosts: Sequence[Node]) -> Plan:
+def _with_mesh(plan: Plan, workers: tuple[Any, ...], hosts: Sequence[Node]) -> Plan:
     """Sums of all ranks travel in datagrams, everything else over the mesh."""
     if len(workers) < 2:
         return replace(plan, workers=workers)

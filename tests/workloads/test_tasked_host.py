@@ -16,7 +16,7 @@ from workloads.config import MeshTask
 from workloads.errors import InternalError
 from workloads.events import CollectiveCompleted, CollectiveStarted, WorkerFinished
 from workloads.gradients import create_source
-from workloads.tasked_host import beside_mesh
+from workloads.tasked_host import with_mesh
 
 SCENARIOS = ("switchml-lossy", "switchml-uc-lossy", "atp-lossy", "esa-lossy", "ps-lossy", "grid")
 PIECE = 12_000
@@ -74,4 +74,4 @@ def test_a_source_without_tasks_is_refused() -> None:
     worker = training_plan(TrainingSource("switchml").sized(PIECE)).workers[0]
     workload = worker.workload.__class__("synthetic", 1, 8, 1)
     with pytest.raises(InternalError, match="no iteration is one of the mesh"):
-        beside_mesh(worker.mesh, create_source(workload, 0, 4), lambda source: pytest.fail("made"), 0)  # type: ignore[attr-defined]
+        with_mesh(worker.mesh, create_source(workload, 0, 4), lambda source: pytest.fail("made"), 0)  # type: ignore[attr-defined]

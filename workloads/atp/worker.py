@@ -296,6 +296,6 @@ def create_worker(config: AtpConfig, start_ns: int) -> HostMachine:
     source = source_of(config)
     if config.mesh is None:
         return AtpWorker(config, source, start_ns=start_ns)
-    from workloads.tasked_host import beside_mesh  # for trainings
+    from workloads.tasked_host import with_mesh  # for trainings
 
-    return beside_mesh(config.mesh, source, lambda own: AtpWorker(config, own, start_ns=start_ns), start_ns)
+    return with_mesh(config.mesh, source, lambda own: AtpWorker(config, own, start_ns=start_ns), start_ns)

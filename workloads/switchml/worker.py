@@ -155,6 +155,6 @@ def create_worker(config: SwitchMlConfig, start_ns: int) -> HostMachine:
     source = source_of(config)
     if config.mesh is None:
         return SwitchMlWorker(config, source, start_ns=start_ns)
-    from workloads.tasked_host import beside_mesh  # for trainings
+    from workloads.tasked_host import with_mesh  # for trainings
 
-    return beside_mesh(config.mesh, source, lambda own: SwitchMlWorker(config, own, start_ns=start_ns), start_ns)
+    return with_mesh(config.mesh, source, lambda own: SwitchMlWorker(config, own, start_ns=start_ns), start_ns)

@@ -85,7 +85,7 @@ class _Surroundings:
         self._far: dict[int, str] = {}
         """switch at the other end of a port"""
         self._asked_at: dict[Key, int] = {}
-        self._told: dict[Key, PauseAsked] = {}
+        self._reported: dict[Key, PauseAsked] = {}
         """the last one, by (port, class)"""
         self.at_end: list[Callable[[], None]] = []
         """called when the run is over"""
@@ -118,9 +118,9 @@ class _Surroundings:
         else:
             cause, further = local.congested(self._node, key)
         event = PauseAsked(link, direction, key[1], cause, further is not None)
-        if further is not None or self._told.get(key) != event:  # a storm asks again and again
+        if further is not None or self._reported.get(key) != event:  # a storm asks again and again
             self._machine.tell(node, event)
-            self._told[key] = event
+            self._reported[key] = event
 
     def _pause_ended(self, wire: LosslessWire, interval: Interval) -> None:
         event = LinkPaused(wire.link, wire.direction, interval.pfc_class, interval.since, interval.until, "")
