@@ -78,7 +78,7 @@ def hunted_of(kind: str) -> Hunted | None:
 
 @cache
 def _known(kind: str) -> Hunted | None:
-    """Of a protocol of ours, which stays as it is. A schedule asks 60 times."""
+    """Of a built-in protocol, which stays as it is. A schedule asks 60 times."""
     return _seen(kind)
 
 

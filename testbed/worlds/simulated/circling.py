@@ -24,8 +24,8 @@ class CirclingWatch:
     switch that sent most.
     """
 
-    def __init__(self, topology: Topology, nodes: Mapping[str, SimulatedNode], told: Callable[[], int]) -> None:
-        self._nodes, self._told = nodes, told
+    def __init__(self, topology: Topology, nodes: Mapping[str, SimulatedNode], reported: Callable[[], int]) -> None:
+        self._nodes, self._reported = nodes, reported
         self._switches = [node.name for node in topology.nodes if not nodes[node.name].is_host]
         self._most = _MOST_FRAMES + 2 * _TIMES_THROUGH * sum(link.shape.queue_packets for link in topology.links)
         self._seen, self._before = (-1, -1), dict.fromkeys(self._switches, 0)
@@ -33,7 +33,7 @@ class CirclingWatch:
     def look(self, now: int) -> None:
         sent = {name: node.frames_out for name, node in self._nodes.items()}
         switches = {name: sent[name] for name in self._switches}
-        seen = sum(sent.values()) - sum(switches.values()), self._told()
+        seen = sum(sent.values()) - sum(switches.values()), self._reported()
         if seen != self._seen:
             self._seen, self._before = seen, switches
             return

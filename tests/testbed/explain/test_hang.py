@@ -81,7 +81,7 @@ def test_two_groups_in_another_order_are_a_circle() -> None:
     assert "Circle: rank " in hang_text(found)
 
 
-def test_waiting_ends_at_the_rank_that_waits_for_nobody() -> None:
+def test_waiting_ends_at_the_rank_that_waits_for_no_other() -> None:
     """Rank 2 is late in its group, because it waits for rank 3 in another one."""
     ranks = Ranks(4, a=(0, 1, 2), b=(2, 3))
     for rank in (0, 1):
