@@ -30,9 +30,9 @@ class Explored:
     """name of the built-in scenario that the configuration is made of"""
     keys: Callable[[SmallSize], Mapping[str, object]]
     """keys of a scenario of that size"""
-    statistics: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    statistics: Mapping[type, tuple[str, ...]] = field(default_factory=dict)
     """class -> attributes that change nothing of what its Machine does"""
-    instead: Mapping[tuple[str, str], Instead] = field(default_factory=dict)
+    instead: Mapping[tuple[type, str], Instead] = field(default_factory=dict)
     """(class, attribute) -> what stands for the value, where more of it changes nothing"""
-    pinned: Mapping[tuple[str, str], int | None] = field(default_factory=dict)
+    pinned: Mapping[tuple[type, str], int | None] = field(default_factory=dict)
     """(class, attribute) -> value that it has again after each step: waits do not adapt, senders never give up"""

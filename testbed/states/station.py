@@ -215,10 +215,10 @@ class NodeStates:
 
 def _pins_in(machine: FinishingMachine, forgotten: Forgotten) -> list[tuple[Any, str, int | None]]:
     """(object, attribute, value) of what stays as it is."""
-    kept = [(thing, {base.__name__ for base in type(thing).__mro__}) for thing, _ in keep(machine)]
+    kept = [thing for thing, _ in keep(machine)]
     return [
         (thing, name, value)
         for (kind, name), value in forgotten.pinned.items()
-        for thing, kinds in kept
-        if kind in kinds
+        for thing in kept
+        if kind in type(thing).__mro__
     ]

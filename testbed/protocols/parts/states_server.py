@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from switch_nodes.aggregators.steps import SlotService
 from testbed.states.contract import Explored, SmallSize
+from workloads.atp.pressure import Pressure
+from workloads.atp.window import SendWindow
+from workloads.atp.worker import AtpWorker
+from workloads.server.block import Block
+from workloads.server.job import JobServer
+from workloads.server.machine import ParameterServer
 
 __all__ = ["explored_with_server"]
 
@@ -55,17 +62,17 @@ def explored_with_server(scenario: str, keys: Mapping[str, object]) -> Explored:
         scenario=scenario,
         keys=lambda size: {**_keys(size), **keys},
         statistics={
-            "AtpWorker": ("_found",),
-            "Pressure": ("_started", "_ended", "_communication", "_computation"),
-            "ParameterServer": ("_found",),
-            "JobServer": ("counts", "_kinds", "_time"),
-            "SlotService": ("_counters", "_now", "_arrival"),
+            AtpWorker: ("_found",),
+            Pressure: ("_started", "_ended", "_communication", "_computation"),
+            ParameterServer: ("_found",),
+            JobServer: ("counts", "_kinds", "_time"),
+            SlotService: ("_counters", "_now", "_arrival"),
         },
         instead={
-            ("SendWindow", "_tries"): _tries,
-            ("SendWindow", "_deadline"): _armed,
-            ("SendWindow", "_settled"): _settled,
-            ("JobServer", "_timers"): _timers,
-            ("Block", "reminders"): _reminders,
+            (SendWindow, "_tries"): _tries,
+            (SendWindow, "_deadline"): _armed,
+            (SendWindow, "_settled"): _settled,
+            (JobServer, "_timers"): _timers,
+            (Block, "reminders"): _reminders,
         },
     )

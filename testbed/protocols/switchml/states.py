@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from switch_nodes.switchml.pool import Pool
+from switch_nodes.switchml.service import PoolService
 from testbed.states.contract import Explored, SmallSize
+from workloads.datagrams.slot_window import SlotWindow
+from workloads.switchml.worker import SwitchMlWorker
 
 __all__ = ["EXPLORED"]
 
@@ -35,9 +39,9 @@ EXPLORED = Explored(
     scenario="switchml",
     keys=_keys,
     statistics={
-        "Pool": ("opened",),
-        "SlotService": ("_now", "_data_in", "_results_out", "_replayed", "_contribution"),
-        "SwitchMlWorker": ("_found",),
+        Pool: ("opened",),
+        PoolService: ("_now", "_data_in", "_results_out", "_replayed", "_contribution"),
+        SwitchMlWorker: ("_found",),
     },
-    instead={("SlotWindow", "_tries"): _left, ("SlotWindow", "_deadline"): _armed},
+    instead={(SlotWindow, "_tries"): _left, (SlotWindow, "_deadline"): _armed},
 )
