@@ -92,11 +92,15 @@ def _sources(root: Path, suffixes: frozenset[str]) -> list[str]:
     ]
 
 
+def _content(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read()
+
+
 def _digest(root: Path, files: Iterable[Path | str], *, named: bool = True) -> str:
     digest, behind = hashlib.sha256(), len(str(root)) + 1
     for path in sorted(map(str, files)):
-        with open(path, "rb", buffering=0) as file:
-            content = file.read()
+        content = _content(path)
         name = path[behind:] if named else ""
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()[:_DIGITS]

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from testbed.runs.codeversion import model_version
+from testbed.scale.contract import ScaledProtocol
 from testbed.scale.machine_messages import MessageWindow, machine_message_level
 from testbed.scale.machine_streams import machine_flow_level
 from testbed.scale.model import RackPoint
 from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.rack import flow_level, message_level
+from testbed.scenario.known import protocols
 from testbed.sweeps.model import PointTask
 from testbed.sweeps.parameters import formulas_of_rack
 from workloads.costs import EqualMachines, flat_cost, machine_cost
@@ -29,10 +31,20 @@ _MODULES: dict[str, tuple[str, ...]] = {
 """modules where the figures of a model come from, without this module and its neighbours"""
 
 
+def _protocols_with_models() -> list[str]:
+    """Modules of protocols, which no other module imports by name."""
+    return sorted(
+        type(each).__module__
+        for each in protocols()
+        if isinstance(each, ScaledProtocol) and each.rack_model() is not None
+    )
+
+
 def code_version(model: str) -> str:
     """Of the sources that the model's results come from, all that they import and C included: a change of them makes
     stored results stale."""
-    return model_version(*_MODULES[model], also=(_HERE, _HERE.with_name("parameters.py")))
+    more = () if model == "formula" else _protocols_with_models()
+    return model_version(*_MODULES[model], *more, also=(_HERE, _HERE.with_name("parameters.py")))
 
 
 def evaluate(task: PointTask) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from switch_nodes.switchml.service import Contribution, SlotService
+from switch_nodes.switchml.service import Contribution, PoolService
 from switch_nodes.switchml.tables import PoolSlotEvent
 from testbed.hunt.judge import CheckFailure, Machines, run_and_judge
 from testbed.scenario import load_scenario
@@ -96,7 +96,7 @@ def _worker(kind: type[SwitchMlWorker]) -> Machines:
     return Machines(employ=lambda config, start_ns: kind(config, source_of(config), start_ns=start_ns))  # type: ignore[arg-type]
 
 
-def _switch(kind: type[SlotService]) -> Machines:
+def _switch(kind: type[PoolService]) -> Machines:
     program = type("Broken", (switches.SwitchMlProgram,), {"service_class": kind})
     return Machines(create=lambda config: program(config))
 
@@ -105,7 +105,7 @@ def _program(kind: type[switches.SwitchMlProgram]) -> Machines:
     return Machines(create=lambda config: kind(config))
 
 
-class _EmptyClears(SlotService):
+class _EmptyClears(PoolService):
     """What came before a contribution without elements is gone."""
 
     def store(self, c: Contribution) -> None:
@@ -114,7 +114,7 @@ class _EmptyClears(SlotService):
             switches.pool_of(c).length[c.place] = -1
 
 
-class _EmptyIgnored(SlotService):
+class _EmptyIgnored(PoolService):
     """A contribution without elements does not count."""
 
     def store(self, c: Contribution) -> None:
@@ -122,7 +122,7 @@ class _EmptyIgnored(SlotService):
             super().store(c)
 
 
-class _EmptyKeepsTheOld(SlotService):
+class _EmptyKeepsTheOld(PoolService):
     """The first contribution has no elements, and those of the block before stay."""
 
     def store(self, c: Contribution) -> None:
@@ -133,7 +133,7 @@ class _EmptyKeepsTheOld(SlotService):
             pool.length[c.place] = before
 
 
-class _WantedStays(SlotService):
+class _WantedStays(PoolService):
     """Who wanted the sum of the block before gets that of this one, too."""
 
     def store(self, c: Contribution) -> None:
@@ -143,7 +143,7 @@ class _WantedStays(SlotService):
         pool.wanted[c.place] |= before
 
 
-class _WantedByTheLast(SlotService):
+class _WantedByTheLast(PoolService):
     def store(self, c: Contribution) -> None:
         pool = switches.pool_of(c)
         pool.wanted[c.place] = 0
@@ -151,7 +151,7 @@ class _WantedByTheLast(SlotService):
         pool.wanted[c.place] = 0 if c.flags & _UNWANTED else 1 << c.rank
 
 
-class _NoAcknowledgement(SlotService):
+class _NoAcknowledgement(PoolService):
     """Nothing is sent to those that do not need the sum."""
 
     def send_result(self, c: Contribution, first: int, end: int) -> None:
@@ -160,7 +160,7 @@ class _NoAcknowledgement(SlotService):
                 super().send_result(c, rank, rank + 1)
 
 
-class _RepeatsWithout(SlotService):
+class _RepeatsWithout(PoolService):
     """A repetition gets a result without elements."""
 
     def replay(self, c: Contribution) -> None:
@@ -168,7 +168,7 @@ class _RepeatsWithout(SlotService):
         super().replay(c)
 
 
-class _RepeatsWith(SlotService):
+class _RepeatsWith(PoolService):
     """A repetition gets the elements, wanted or not."""
 
     def replay(self, c: Contribution) -> None:
@@ -176,7 +176,7 @@ class _RepeatsWith(SlotService):
         super().replay(c)
 
 
-class _RepetitionAdded(SlotService):
+class _RepetitionAdded(PoolService):
     """What is sent again to a sum that is not complete counts again."""
 
     def slot_event(self, c: Contribution) -> int:
@@ -185,7 +185,7 @@ class _RepetitionAdded(SlotService):
         return switches.NEW if event == switches.REPEAT and filling else event
 
 
-class _Overwrites(SlotService):
+class _Overwrites(PoolService):
     """Elements replace those that came before."""
 
     def store(self, c: Contribution) -> None:
@@ -195,25 +195,25 @@ class _Overwrites(SlotService):
         super().store(c)
 
 
-class _ExponentsOmitted(SlotService):
+class _ExponentsOmitted(PoolService):
     def send_result(self, c: Contribution, first: int, end: int) -> None:
         pool = switches.pool_of(c)
         pool.exponent0[c.place] = pool.exponent1[c.place] = -126
         super().send_result(c, first, end)
 
 
-class _CompletesAtOnce(SlotService):
+class _CompletesAtOnce(PoolService):
     def slot_event(self, c: Contribution) -> int:
         event = super().slot_event(c)
         return switches.COMPLETING if event == switches.NEW else event
 
 
-class _EmptyRefused(SlotService):
+class _EmptyRefused(PoolService):
     def slot_event(self, c: Contribution) -> int:
         return _STALE if c.flags & _EMPTY else super().slot_event(c)
 
 
-class _OneTooFew(SlotService):
+class _OneTooFew(PoolService):
     """A sum is complete when one is missing."""
 
     def slot_event(self, c: Contribution) -> int:
@@ -222,7 +222,7 @@ class _OneTooFew(SlotService):
         return switches.COMPLETING if event == switches.NEW and inside + 2 == pool.size else event
 
 
-class _NeverAgain(SlotService):
+class _NeverAgain(PoolService):
     """A repetition is never answered."""
 
     def replay(self, c: Contribution) -> None:
