@@ -151,7 +151,9 @@ class AckOriginated(SlotActions):
     def store(self, c: RingContribution, slot: int) -> None:
         super().store(c, slot)
         bth = Bth(Opcode.ACKNOWLEDGE, c.packet.qpn, c.packet.psn)
-        self.switch.emit(c.packet.port, encode_packet(Packet(decode_packet(c.packet.frame).envelope, bth, aeth=Aeth(0x1F, 0))))
+        self.switch.emit(
+            c.packet.port, encode_packet(Packet(decode_packet(c.packet.frame).envelope, bth, aeth=Aeth(0x1F, 0)))
+        )
 
 
 class _PsnModulo(Ring):
