@@ -21,6 +21,7 @@ DIFFERENTIAL = (
     "tests/workloads/native/test_crc.py",
     "tests/workloads/native/test_layout.py",
     "tests/workloads/native/test_roce_header.py",
+    "tests/workloads/wire/test_layouts.py",
     "tests/workloads/rc/test_fast.py",
     "tests/workloads/rc/test_fast_layout.py",
     "tests/workloads/rc/test_native_endpoint.py",
