@@ -46,6 +46,7 @@ class Forecast:
         self._seen = dict[frozenset[str], list[float]]()
         """labels -> seconds per byte of each run there"""
         self._left_s, self._since = 0.0, 0.0
+        """left when it was estimated, and when that was; 0.0: never"""
 
     def start(self, points: Sequence[Point], known: Mapping[int, Outcome], compute: Compute) -> None:
         self._points = points
@@ -63,10 +64,9 @@ class Forecast:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds until all is done; None: not known."""
-        if not self._open or not self._seen:
-            return None
-        return max(0.0, self._left_s - (self._clock() - self._since))
+        """Seconds until all is done; None: not known, as after the time that was estimated."""
+        left_s = self._left_s - (self._clock() - self._since)
+        return left_s if self._open and left_s > 0 else None
 
     def _learn(self, point: Point, outcome: Outcome) -> None:
         if outcome.is_done and point.text:
@@ -81,12 +81,14 @@ class Forecast:
         self._since = self._clock()
 
     def _pilot(self, compute: Compute) -> None:
-        """A short run at each corner: how long, how much memory, and what will be refused."""
-        chosen = [self._points[place] for place in corners(self._points) if place in self._open]
+        """A short run at each corner: how long, how much memory, and what will be refused. None where a run would not
+        be shorter than the whole one, which would then be done twice."""
+        at = [self._points[place] for place in corners(self._points) if place in self._open]
+        pairs = [(point, less) for point in at if (less := shortened(point)) is not point]
+        chosen, short = [point for point, _ in pairs], [less for _, less in pairs]
         if not chosen or len(self._open) < max(_LEAST_RUNS, _WORTH * len(chosen)):
             return
         began, failed, found = self._clock(), list[str](), dict[int, Outcome]()
-        short = [shortened(point) for point in chosen]
         for index, words in compute(short):
             document = words.pop("document", None)
             found[index] = Outcome(**words)

@@ -138,3 +138,37 @@ def test_a_short_run_is_valid_and_has_less_to_do() -> None:
     assert parse_scenario(shortened(point).text, "x").job.size_bytes == 397312
     small, *_ = make_points(sweep_of(axes=["job.size=8kB,16kB"]))
     assert shortened(small) is small
+
+
+def test_runs_that_cannot_be_shorter_are_done_once(tmp_path: Path) -> None:
+    machine, said = Machine(), list[str]()
+    run_scenario_sweep(
+        sweep_of(axes=["job.size=4kB,16kB"], seeds=10),
+        tmp_path,
+        machine.compute,
+        lambda *_: None,
+        Forecast(1, said.append, machine.clock),
+    )
+    assert (len(machine.sizes), said) == (20, [])
+
+
+def test_no_time_is_said_to_be_left_before_or_after_the_estimate(tmp_path: Path) -> None:
+    machine = Machine()
+    forecast = Forecast(1, lambda line: None, machine.clock)
+    points = make_points(sweep_of(axes=["job.size=100kB,4MB"], seeds=10))
+    forecast.start(points, {}, watched(forecast, machine, during := list[float | None]()))
+    assert during == [None, None]
+    assert forecast.left_s is not None
+    machine.now_s += forecast.left_s
+    assert forecast.left_s is None
+
+
+def watched(forecast: Forecast, machine: Machine, during: list[float | None]) -> Any:
+    """The machine's `compute`; `during` gets what is left after each run."""
+
+    def compute(points: Sequence[Point]) -> Iterator[tuple[int, dict[str, Any]]]:
+        for found in machine.compute(points):
+            during.append(forecast.left_s)
+            yield found
+
+    return compute
