@@ -55,8 +55,9 @@ class LosslessSwitch(SwitchNode):
         self._hand: tuple[Charge, bytes] | None = None
         """the packet that the program handles now"""
         self._offered: Charge | None = None
-        self._held: dict[int, tuple[bytes, list[Charge]]] = {}
-        """charges of frames that a filter holds back, by identity: one for each copy, which may be the same object"""
+        self._held: dict[int, tuple[bytes, list[tuple[int, int, Charge]]]] = {}
+        """(until, port, charge) of frames that a filter holds back, by identity: one for each copy, which may be the
+        same object"""
         self._in_slots: dict[Key, int] = {}
         self._is_quiet = False
         """whether charges move between the buffer and the slots: the switch sends no PFC frame before the end"""
@@ -206,7 +207,7 @@ class LosslessSwitch(SwitchNode):
     def _hold(self, until: int, port: int, frame: bytes, outgoing: bool) -> None:
         if outgoing and self._offered is not None:
             self._offered.keep()
-            self._held.setdefault(id(frame), (frame, []))[1].append(self._offered)
+            self._held.setdefault(id(frame), (frame, []))[1].append((until, port, self._offered))
         SwitchNode._hold(self, until, port, frame, outgoing)
 
     def _leave(self, port: int, frame: bytes) -> None:
@@ -215,21 +216,22 @@ class LosslessSwitch(SwitchNode):
         if is_mac_control(frame):
             wire.send_control(frame)
             return
-        held = self._take_held(frame) if self._offered is None else None
+        held = self._take_held(port, frame) if self._offered is None else None
         wire.offered = self._offered if held is None else held
         SwitchNode._leave(self, port, frame)
         if held is not None:
             held.drop()
 
-    def _take_held(self, frame: bytes) -> Charge | None:
-        """The charge of one copy that a filter held back; None: it held none."""
-        found = self._held.get(id(frame))
-        if found is None:
+    def _take_held(self, port: int, frame: bytes) -> Charge | None:
+        """The charge of the copy that a filter held back for the port, and that leaves first; None: it held none."""
+        _, copies = self._held.get(id(frame), (frame, []))
+        first = min((copy for copy in copies if copy[1] == port), key=lambda copy: copy[0], default=None)
+        if first is None:
             return None
-        charge = found[1].pop()
-        if not found[1]:
+        copies.remove(first)
+        if not copies:
             del self._held[id(frame)]
-        return charge
+        return first[2]
 
     def _tell_dropped(self, wire: Wire, frame: Buffer, reason: str) -> None:
         if reason != "watchdog":  # which reports for itself
