@@ -19,9 +19,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from testbed.faults.events import FaultHealed, FaultMissed, FaultStruck
 from testbed.history import Record, event_name
-from testbed.hunt.marks import Marking, SearchMark
+from testbed.hunt.marks import Marking
 from testbed.hunt.message_marks import MESSAGE_MARKS
 from testbed.hunt.protocols import hunted_of
+from testbed.hunt.search_mark import SearchMark
 from testbed.hunt.transitions import step_of
 from workloads.events import CollectiveCompleted, WorkerFailed, WorkerFinished
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from testbed.bench.contract import MeasuredProtocol
+from testbed.hunt.search_mark import SearchMark
 from testbed.scenario.known import lacks_methods, protocol_of
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from testbed.checkers import CheckContext
     from testbed.explain.contract import NodeWait
-    from testbed.hunt.marks import SearchMark
     from testbed.hunt.schedule import Survival
     from testbed.plan.model import Plan
     from testbed.reading.known import Section

@@ -6,30 +6,14 @@ The Machines do not know of them, so that a mark costs a run nothing, and a prot
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from testbed.history import Record
+from testbed.hunt.search_mark import Look, SearchMark
 from workloads.datagrams.blocks import BlockReplayed, BlockSummed
 from workloads.events import DatagramResent
 from workloads.machine import Event
 
-__all__ = ["ASKED_TWICE", "RESULT_UNDER_WAY", "Look", "Marking", "SearchMark", "again", "behind"]
-
-Look = Callable[[Event], bool]
-"""gets the events of one run in order, of the kinds that its mark names; returns whether the mark is reached now"""
-
-
-@dataclass(frozen=True, slots=True)
-class SearchMark:
-    """Reached where a table takes one of `steps`, or where `look` says so."""
-
-    meaning: str
-    steps: tuple[str, ...] = ()
-    """names of steps, as `slot done/stale`"""
-    events: tuple[type[Event], ...] = ()
-    """kinds of events that `look` gets"""
-    look: Callable[[], Look] | None = None
-    """makes what looks at one run"""
+__all__ = ["ASKED_TWICE", "RESULT_UNDER_WAY", "Marking", "again", "behind"]
 
 
 class Marking:

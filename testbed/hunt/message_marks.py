@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from switch_nodes.events import MessageInferred, ResultReplayed
-from testbed.hunt.marks import SearchMark, again, behind
+from testbed.hunt.marks import again, behind
+from testbed.hunt.search_mark import SearchMark
 from testbed.hunt.transitions import FABRIC_TRANSITIONS
 from workloads.events import NakSent, Retransmission
 

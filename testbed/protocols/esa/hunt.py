@@ -10,7 +10,7 @@ from switch_nodes.aggregators.checks import AGES, FREES
 from switch_nodes.aggregators.tables import aggregator_table
 from switch_nodes.jobs import AggregatorKnobs
 from testbed.hunt.kinds import DatagramHunt
-from testbed.hunt.marks import SearchMark
+from testbed.hunt.search_mark import SearchMark
 from testbed.protocols.parts.hunt_marks import SERVED_MARKS
 from testbed.protocols.parts.hunt_server_steps import ONE_SIZE, SERVER_STEPS
 from workloads.automaton import step_names

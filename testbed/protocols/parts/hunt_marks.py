@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from testbed.hunt.marks import ASKED_TWICE, RESULT_UNDER_WAY, SearchMark
+from testbed.hunt.marks import ASKED_TWICE, RESULT_UNDER_WAY
+from testbed.hunt.search_mark import SearchMark
 
 __all__ = ["SERVED_MARKS"]
 

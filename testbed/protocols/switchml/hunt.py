@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from switch_nodes.switchml.tables import SLOT_TABLE
 from testbed.hunt.kinds import DatagramHunt
-from testbed.hunt.marks import ASKED_TWICE, RESULT_UNDER_WAY, SearchMark
+from testbed.hunt.marks import ASKED_TWICE, RESULT_UNDER_WAY
+from testbed.hunt.search_mark import SearchMark
 
 __all__ = ["HUNT"]
 

@@ -35,7 +35,7 @@ from testbed.worlds.emulated.fleet import Companion, Fleet, FleetPhase
 from testbed.worlds.emulated.kernel_faults import KernelFaults
 from testbed.worlds.emulated.ledgers import own_ledger
 from testbed.worlds.emulated.looking import EmulatedLooks
-from testbed.worlds.emulated.lossless.reports import PauseReports
+from testbed.worlds.emulated.lossless import pause_reports
 from testbed.worlds.emulated.machine import machine_load
 from testbed.worlds.emulated.node import NodeBuilder, NodeTask
 from testbed.worlds.emulated.openflow import OpenFlowSwitches, refuse_for_openflow
@@ -122,7 +122,7 @@ class _Run:
         self._give_up_ns = _NEVER
         self._ended_ns = 0
         self._effects = Effects(self._tell)
-        self._pauses = None if plan.scenario.pfc is None else PauseReports(plan.scenario, on_record)
+        self._pauses = pause_reports(plan.scenario, on_record)
 
     def go(self) -> RunFacts:
         self._run_dir.mkdir(parents=True, exist_ok=True)

@@ -254,6 +254,7 @@ _NEVER_LOOKED_UP = (
     "testbed.figures", "testbed.history", "testbed.captures",
 )  # fmt: skip
 _CONTRACT = {name for room in ("bench", "checkers", "hunt") for name in (f"testbed.{room}", f"testbed.{room}.contract")}
+_CONTRACT |= {"testbed.hunt.search_mark"}
 """what the class of a protocol derives from"""
 _MACHINES = re.compile(
     r"switch_nodes\.\w+\.(program|core|fast|registers)|workloads\.\w*\.?(worker|host|machine|endpoint)$"

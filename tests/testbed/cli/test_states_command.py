@@ -14,10 +14,10 @@ from tests.support.floors import ROOT
 
 _SILENT = """
 from switch_nodes.switchml import SwitchMlProgram
-from switch_nodes.switchml.service import SlotService
+from switch_nodes.switchml.service import PoolService
 
 
-class _Silent(SlotService):
+class _Silent(PoolService):
     def replay(self, c):
         pass
 

@@ -7,7 +7,7 @@ import pytest
 from testbed.faults.events import FaultHealed, FaultMissed, FaultStruck
 from testbed.history import Record
 from testbed.hunt.behaviour import SOMETIMES, behaviours_of, marks_of_kind, meanings_of_kind
-from testbed.hunt.marks import SearchMark
+from testbed.hunt.search_mark import SearchMark
 from testbed.hunt.transitions import steps_of_kind
 from workloads.datagrams.blocks import SlotChanged
 from workloads.events import CollectiveCompleted, WorkerFailed, WorkerFinished

@@ -6,8 +6,9 @@ import pytest
 
 from switch_nodes.events import MessageInferred, ResultReplayed
 from testbed.history import Record
-from testbed.hunt.marks import ASKED_TWICE, RESULT_UNDER_WAY, Marking, SearchMark
+from testbed.hunt.marks import ASKED_TWICE, RESULT_UNDER_WAY, Marking
 from testbed.hunt.message_marks import MESSAGE_MARKS
+from testbed.hunt.search_mark import SearchMark
 from workloads.datagrams.blocks import BlockReplayed, BlockSummed
 from workloads.events import DatagramResent, NakSent, Retransmission
 from workloads.machine import Event
