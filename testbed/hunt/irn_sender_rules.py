@@ -37,6 +37,8 @@ class Sender:
         """a recovery goes on until more than this is acknowledged"""
         self._waited_for = self._lost_to = self._oldest - 2
         """the oldest PSN when the timer was over last; all up to here is taken for lost"""
+        self._due: set[int] = set()
+        """what a timer took for lost, and what has not left since, as when PFC pauses the host"""
 
     def woke(self, now: int) -> None:
         known = len(self._arrived) if self._irn.in_order else 0
@@ -50,6 +52,7 @@ class Sender:
             asked = self._asked_by_a_timer()
             self._lost_to = self._end - 1 if is_burst else asked
             self._fired, self._waited_for = now, self._oldest
+            self._due.update(range(self._oldest, self._lost_to + 1))
 
     def _asked_by_a_timer(self) -> int:
         """The oldest packet apart, all up to here."""
@@ -96,8 +99,9 @@ class Sender:
             tell("requests_in_order", f"sends PSN {psn}; unacknowledged from {oldest} on, {end} is next")
         elif at in self._arrived:
             tell("acks_are_believed", f"sends PSN {psn} again, which was answered to have arrived")
-        else:
+        elif at == self._oldest or at <= self._lost_to or at not in self._due:
             self._repeats(at, psn)
+        self._due.discard(at)
 
     def _repeats(self, at: int, psn: int) -> None:
         tell, done = self._tell, self._again.get(at) == self._round

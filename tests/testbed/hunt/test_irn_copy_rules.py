@@ -95,3 +95,18 @@ def test_a_timer_is_used_up_by_the_oldest_packet_even_if_a_map_asked_for_that(he
     assert held.broken == []
     held.sends(0)
     assert held.broken == ["timers_wait"]
+
+
+@pytest.mark.parametrize("recovery", ["irn", "irn-rack", "irn-held"])
+def test_what_a_timer_asked_for_may_leave_after_later_timers_once(recovery: str) -> None:
+    """Found by a hunt: PFC paused the host in between."""
+    bench = _recovering(recovery, 0)
+    bench.sends(0, 1, 2)
+    bench.waits_and_sends(0)
+    bench.hears(ACK, 1, 0)
+    bench.waits_and_sends(1)  # nothing but 0 came since the last timer: the sender takes 2 for lost, too
+    bench.waits_and_sends()
+    bench.waits_and_sends(1, 2)
+    assert bench.broken == []
+    bench.sends(2)
+    assert bench.broken == ["holes_alone_again"]
