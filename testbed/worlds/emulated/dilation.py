@@ -96,7 +96,8 @@ def exact_dilation(plan: Plan) -> int:
     frame_bytes = plan.least_frame_bytes
     used = {name for name, _ in volumes}
     fastest_per_s = max(link.shape.rate_bps for link in topology.links if link.name in used) / (8 * frame_bytes)
-    average_per_s = sum(volumes.values()) / len(Direction) / frame_bytes / time_need(plan).least_s
+    least_s = time_need(plan).least_s
+    average_per_s = sum(volumes.values()) / len(Direction) / frame_bytes / least_s if least_s else 0.0  # empty vectors
     wake_ups = min(fastest_per_s * len(topology.links) / _EXACT_FULL_PER_S, average_per_s / _EXACT_AVERAGE_PER_S)
     return max(math.ceil(_EXACT_S * fastest_per_s), math.ceil(wake_ups))
 

@@ -217,3 +217,9 @@ def test_the_world_shapes_links_for_frames_that_come_one_by_one(
         with pytest.raises(_EnoughError):
             EmulatedWorld().run(make_plan(scenario), tmp_path / str(number), lambda record: None)
     assert told == [False, True]
+
+
+@pytest.mark.parametrize("collective", ["ring", "mesh"])
+def test_empty_vectors_have_a_dilation(collective: str) -> None:
+    changes = ["switch.program=forward", f"job.collective={collective}", "job.operation=reduce_scatter", "job.size=0B"]
+    assert exact_dilation(make_plan(load_scenario("rack", changes))) >= 1
