@@ -1,5 +1,5 @@
 """The largest configurations whose states are all visited: `python -m benchmarks.state_sizes` writes the table of
-docs/states.md anew, row by row. `--only PART` takes the rows whose words contain PART, `--dry` prints them only.
+docs/states.md again, row by row. `--only PART` takes the rows whose words contain PART, `--dry` prints them only.
 
 Each row is one process on one processor, `./tb states --json`. CPU time is that of the process, memory its peak.
 """

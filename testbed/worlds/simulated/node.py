@@ -202,7 +202,7 @@ class SimulatedNode(Station):
 
     def _wake(self) -> None:
         now = self._agenda.now
-        if self.armed() > now:  # it was set anew since; an appointment that is kept late is over
+        if self.armed() > now:  # it was set again since; an appointment that is kept late is over
             return
         self.set_armed(NEVER)
         if not self.alive or self.paused:
