@@ -10,7 +10,6 @@ Refused are sums of 1 and 999 bytes (no whole elements; 4 and 1000 bytes run in 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
@@ -65,6 +64,10 @@ def scenario_of(case: Case, world: str) -> Scenario:
         # One uplink carries the flows of four hosts: equal-cost paths may coincide, and nothing controls congestion.
         changes.append(f"topology.uplink.rate={4 * mbps}Mbps")
     changes.append(f"topology.link.rate={mbps}Mbps")
+    if world == "emulated" and runs != "switchml":
+        # Of ten processes on two processors, one may wait for longer than the eight tries of 2 ms that a timer by the
+        # link would allow.
+        changes.append("transport.timeout=14")
     if OPERATIONS[operation].has_root:
         changes.append("job.root=1")
     if loss != "0":
@@ -115,15 +118,6 @@ WITH_REAL_PACKETS = [case for run in RUNS for case in _covered(*run)]
 AT_ONCE = [case for case in WITH_REAL_PACKETS if case[0] == "all_gather" and case[1] == "switchml" and case[3] == 4][:1]
 
 
-MOST_HOSTS = 4
-
-
-def many_hosts(case: Case) -> pytest.MarkDecorator:
-    """About one in eight runs with 7 or 8 hosts does not finish on two processors, and we do not know why yet."""
-    is_left_out = case[3] > MOST_HOSTS and "INA_MANY_HOSTS" not in os.environ
-    return pytest.mark.skipif(is_left_out, reason="some runs do not finish, cause unknown: set INA_MANY_HOSTS to try")
-
-
 def test_every_two_values_meet() -> None:
     for operation, runs in RUNS:
         cases = [case[2:] for case in WITH_REAL_PACKETS if case[:2] == (operation, runs)]
@@ -135,7 +129,7 @@ def test_every_two_values_meet() -> None:
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(case, marks=[*needs_root, *([] if case in AT_ONCE else [pytest.mark.minutes, many_hosts(case)])])
+        pytest.param(case, marks=[*needs_root, *([] if case in AT_ONCE else [pytest.mark.minutes])])
         for case in WITH_REAL_PACKETS
     ],
     ids=str,
