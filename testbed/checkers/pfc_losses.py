@@ -4,8 +4,8 @@ add any, nor lose PFC frames.
 A fault explains a loss if it hit the link of the lost packet before, in one of two ways (decided here):
 
 1. It made packets late, or added some, in the direction of the packet. They come after the pause began.
-2. It hit frames in the other direction that are no packets of a transport, such as PFC frames. XOFF is late or lost, or
-   an old XON ends a pause.
+2. In the other direction, it hit frames that are no packets of a transport, such as PFC frames, or it delayed any frame
+   that others wait behind. XOFF is late or lost, or an old XON ends a pause.
 
 In the emulated world, the machine may be late as well.
 """
@@ -55,7 +55,8 @@ def explain_losses(context: CheckContext) -> Explained:
         place = record.event.target, record.event.direction
         if _makes_late(record.event.kind):
             late[place].append((record.t, record.event.fault))
-        if record.event.opcode == _NO_TRANSPORT and not record.event.packet:
+        is_unknown = record.event.opcode == _NO_TRANSPORT and not record.event.packet
+        if is_unknown or _holds_others(record.event.kind):
             hit[place].append((record.t, record.event.fault))
     unexplained, names = 0, set[str]()
     for loss in losses:
@@ -93,3 +94,9 @@ def excuse_of_lateness(context: CheckContext, losses: Sequence[Record[PfcDropped
 def _makes_late(kind: str) -> bool:
     found = FAULT_KINDS.get(kind)
     return found is not None and (found.is_overtaken or found.delays or found.makes_copies)
+
+
+def _holds_others(kind: str) -> bool:
+    """A delayed frame keeps its place, so that those behind it are late as well."""
+    found = FAULT_KINDS.get(kind)
+    return found is not None and found.delays and not found.is_overtaken

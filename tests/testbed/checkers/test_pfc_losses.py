@@ -39,6 +39,7 @@ def context(*events: tuple[int, Any]) -> CheckContext:
         (hit("loss", "up", opcode=6), False),  # fewer packets need no headroom
         (hit("loss", "down"), True),  # XOFF is lost
         (hit("reorder", "down"), True),  # XOFF is late
+        (hit("delay", "down", opcode=11), True),  # XOFF waits behind the packet
         (hit("reorder", "down", opcode=17), False),  # an ACK asks for no pause
         (hit("reorder", "down", packet="data 10.77.0.2>10.77.0.9 job 1 packet 17"), False),
         (hit("reorder", "down", link="h2-s1"), False),  # another link
