@@ -54,7 +54,7 @@ Times = dict[str, float]
 
 
 def plan_of(topology: Topology) -> Plan:
-    job, switch = Job(collective="ring", size_bytes=4_000), SwitchOptions(program="forward")
+    job, switch = Job(protocol="ring", size_bytes=4_000), SwitchOptions(program="forward")
     return make_plan(Scenario("bringup", topology, _SHAPE, job=job, switch=switch, capture=False))
 
 

@@ -1,10 +1,10 @@
 """Packet-hops per CPU second of each protocol at 0 and 1 % loss, and of ns-3's star in the same run.
 
-`python -m benchmarks.bench_hops [--repeats N] [--case NAME] [--size SIZE] [--write]`. A hop is one frame over one wire.
-The time is CPU time from the first event to the last one. Ours has sums, checksums and hashes in it; ns-3 moves bytes
-alone. All cases take turns, and the best of the repeats counts: other work of the machine only adds. The peer
-(`ns3_star.cc`) needs g++ and Debian's `libns3-dev`; its rows are absent without them. `--write` puts the table into
-`docs/simulation.md`.
+`python -m benchmarks.bench_hops [--repeats N] [--case NAME] [--size SIZE] [--write] [--profile]`. A hop is one frame
+over one wire. The time is CPU time from the first event to the last one. Ours has sums, checksums and hashes in it;
+ns-3 moves bytes alone. All cases take turns, and the best of the repeats counts: other work of the machine only adds.
+The peer (`ns3_star.cc`) needs g++ and Debian's `libns3-dev`; its rows are absent without them. `--write` puts the table
+into `docs/simulation.md`. `--profile` shows where the time of each case goes, instead.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ _CONNECTED = {
     "NetReduce": ("transport.recovery=gbn",),
     "NetReduce, irn": ("transport.recovery=irn",),
     "NetReduce, irn-held": ("transport.recovery=irn-held",),
-    "ring": ("switch.program=forward", "job.collective=ring"),
-    "rabenseifner": ("switch.program=forward", "job.collective=rabenseifner"),
+    "ring": ("switch.program=forward", "job.protocol=ring"),
+    "rabenseifner": ("switch.program=forward", "job.protocol=rabenseifner"),
 }
 _MORE_DATAGRAMS = {"ESA": ("esa-lossy", ("topology.hosts=9",)), "jobs-8": ("jobs-8", ())}
 _PEERS = {"ns-3, UDP": "udp", "ns-3, TCP": "tcp"}
 _LIBRARIES = ("core", "network", "internet", "point-to-point", "applications")
 _HOSTS, _PEER_BYTES = 8, 3_000_000
-Run = Callable[[], dict[str, float | str]]
+Run = Callable[..., dict[str, float | str]]
+"""`profile=True`: its profile goes to stderr"""
 
 
 def _ours(size: str) -> Iterator[tuple[str, str, Run]]:
@@ -109,8 +110,15 @@ def main() -> int:
     parser.add_argument("--case", default="", help="begin of the names of the protocols to run")
     parser.add_argument("--size", default="1MB", help="of the gradient")
     parser.add_argument("--write", action="store_true", help="the table goes to docs/simulation.md")
+    parser.add_argument("--profile", action="store_true", help="where the CPU time goes")
     options = parser.parse_args()
     os.environ.pop("INA_NATIVE", None)
+    if options.profile:
+        for name, loss, run in _ours(options.size):
+            if name.startswith(options.case):
+                print(f"{name}, {loss} loss", file=sys.stderr, flush=True)
+                run(profile=True)
+        return 0
     rates: dict[str, dict[str, float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         runs = [run for run in (*_ours(options.size), *_peers(Path(folder))) if run[0].startswith(options.case)]

@@ -28,11 +28,21 @@ simulation = Simulation(plan, records.append)
 gc.collect()
 simulation.start()
 begun = time.process_time()
-simulation.advance(plan.scenario.time_limit_ns, simulation._open.__len__)
+with profiled():
+    simulation.advance(plan.scenario.time_limit_ns, simulation._open.__len__)
 took = time.process_time() - begun
 simulation.finish()
 digest = hashlib.sha256(encode_records(records)).hexdigest()
 print(json.dumps({"hops": simulation.packet_hops, "seconds": took, "records": len(records), "digest": digest}))
+"""
+_UNPROFILED = "from contextlib import nullcontext as profiled\n"
+_PROFILED = """
+import contextlib, cProfile, pstats, sys
+@contextlib.contextmanager
+def profiled():
+    with cProfile.Profile() as profile:
+        yield
+    pstats.Stats(profile, stream=sys.stderr).sort_stats("tottime").print_stats(15)
 """
 _RACK = ("topology.link.rate=10Gbps", "switch.memory=256", "job.window_packets=128",
          "transport.rto=1ms", "time_limit=30s")  # fmt: skip
@@ -58,14 +68,19 @@ CASES = {
 }
 
 
-def measure(scenario: str, overrides: tuple[str, ...], root: Path, *, native: bool) -> dict[str, float | str]:
-    """One run in an interpreter of its own, with the code under `root`."""
+def measure(
+    scenario: str, overrides: tuple[str, ...], root: Path, *, native: bool, profile: bool = False
+) -> dict[str, float | str]:
+    """One run in an interpreter of its own, with the code under `root`. `profile`: its profile goes to stderr."""
     environment = os.environ | {"PYTHONPATH": str(root)}
     environment.pop("INA_NATIVE", None)
     if not native:
         environment["INA_NATIVE"] = "0"
-    command = [sys.executable, "-P", "-c", _RUN, scenario, *overrides]
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-P", "-c", (_PROFILED if profile else _UNPROFILED) + _RUN, scenario, *overrides]
+    errors = None if profile else subprocess.PIPE
+    done = subprocess.run(
+        command, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True, check=True
+    )
     found: dict[str, float | str] = json.loads(done.stdout)
     return found
 

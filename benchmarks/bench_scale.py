@@ -23,18 +23,18 @@ world: simulated
 capture: false
 topology: {{kind: spine_leaf, leaves: {leaves}, spines: 4, hosts_per_leaf: 32, link: {{rate: 10Gbps}}, uplink: {{rate: {uplink}}}}}
 switch: {{program: {program}}}
-job: {{collective: {collective}, size: {size}}}
+job: {{protocol: {protocol}, size: {size}}}
 faults: [{faults}]
 """  # noqa: E501
 _LOSS = "{kind: loss, rate: 0.1%}"
 _PLAIN = {"size": "1MB", "uplink": "100Gbps", "faults": ""}
 CASES = {
-    "NetReduce": _PLAIN | {"program": "netreduce", "collective": "netreduce"},
-    "PS": _PLAIN | {"program": "ps", "collective": "ps, aggregation: true, multicast: true"},
-    "ATP": _PLAIN | {"program": "atp", "collective": "atp", "uplink": "400Gbps"},
-    "ring": _PLAIN | {"program": "forward", "collective": "ring"},
+    "NetReduce": _PLAIN | {"program": "netreduce", "protocol": "netreduce"},
+    "PS": _PLAIN | {"program": "ps", "protocol": "ps, aggregation: true, multicast: true"},
+    "ATP": _PLAIN | {"program": "atp", "protocol": "atp", "uplink": "400Gbps"},
+    "ring": _PLAIN | {"program": "forward", "protocol": "ring"},
     "NetReduce, 16 MB, 0.1 % loss": {
-        "program": "netreduce", "collective": "netreduce", "size": "16MB", "uplink": "100Gbps", "faults": _LOSS
+        "program": "netreduce", "protocol": "netreduce", "size": "16MB", "uplink": "100Gbps", "faults": _LOSS
     },
 }  # fmt: skip
 """of ATP, the server's leaf sends each result to every other leaf"""

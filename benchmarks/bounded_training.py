@@ -77,7 +77,7 @@ class Row:
 def changes(cell: Cell) -> list[str]:
     """Of the scenario."""
     plain, tenant = cell.protocol == PLAIN, cell.tenant
-    job = {"collective": "ps"} if plain else {"collective": "dlcp", "loss_bound": cell.protocol}
+    job = {"protocol": "ps"} if plain else {"protocol": "dlcp", "loss_bound": cell.protocol}
     if cell.model == "digits":
         job |= {"workload": "digits", "iterations": str(cell.steps)}
     job |= {"window_packets": "32", "hosts": HOSTS}

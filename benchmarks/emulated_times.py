@@ -33,9 +33,9 @@ _AT_EACH_DILATION: dict[str, tuple[str, ...]] = {
     "rack": ("rack",),
     "rack-lossy": ("rack-lossy",),
     "spine-leaf": ("spine-leaf",),
-    "jobs-8 switchml": ("jobs-8", "switch.program=switchml", "job.collective=switchml"),
-    "jobs-8 atp": ("jobs-8", "switch.program=atp", "job.collective=atp"),
-    "jobs-8 esa": ("jobs-8", "switch.program=esa", "job.collective=esa"),
+    "jobs-8 switchml": ("jobs-8", "switch.program=switchml", "job.protocol=switchml"),
+    "jobs-8 atp": ("jobs-8", "switch.program=atp", "job.protocol=atp"),
+    "jobs-8 esa": ("jobs-8", "switch.program=esa", "job.protocol=esa"),
     "grid": ("grid",),
     "congested": ("congested",),
 }

@@ -1,9 +1,9 @@
 """How soon the hunter finds each planted bug: `python -m benchmarks.hunt_mutants [--seeds 1 2 3] [--schedules 2000]
-[--fabric | --program NAME] [--recovery irn] [NAME ...]`.
+[--fabric | --protocol NAME] [--recovery irn] [NAME ...]`.
 
 Prints, per bug and seed, the number of schedules until it was found and the check that found it; the unmutated code
 runs the same schedules first (`--survive N` of them). With `--fabric`: the bugs of two-level NetReduce, over drawn
-fabrics; with `--program`: those of a datagram protocol.
+fabrics; with `--protocol`: those of a datagram protocol.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ def main() -> int:
         help=f"of {', '.join([*PLANTED, *IRN_PLANTED, *FABRIC_PLANTED])}; default: all",
     )
     parser.add_argument("--fabric", action="store_true")
-    parser.add_argument("--program", choices=("netreduce", *PROTOCOLS), default="netreduce")
+    parser.add_argument("--protocol", choices=("netreduce", *PROTOCOLS), default="netreduce")
     parser.add_argument("--recovery", choices=("", "gbn", "irn"), default="", help="of all rings (default: drawn)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--schedules", type=int, default=2000)
     parser.add_argument("--survive", type=int, default=0, metavar="N")
     args = parser.parse_args()
     kind, planted = (FABRIC, FABRIC_PLANTED) if args.fabric else (RACK, PLANTED | IRN_PLANTED)
-    if args.program in DATAGRAM_PLANTED:
-        kind = args.program
+    if args.protocol in DATAGRAM_PLANTED:
+        kind = args.protocol
         planted = {**DATAGRAM_PLANTED[kind], **DATAGRAM_FURTHER[kind], **DATAGRAM_UNTIMED.get(kind, {})}
-    if args.program == GRID:
+    if args.protocol == GRID:
         kind, planted = GRID, GRID_PLANTED
     left_out = dict(GRID_NOT_HUNTED) if kind == GRID else _not_hunted(kind)
     if kind == RACK and args.recovery == "irn":

@@ -1,7 +1,7 @@
 """How far the message and flow level are off the packet level: a table over hosts, rates, delays, messages and windows.
 
 `python -m benchmarks.scale_deviations [--points N] [--seed S]`: N drawn points for NetReduce and for the ring each; the
-worst of each collective and level are listed, with the share of points that is off by more than 5 %.
+worst of each protocol and level are listed, with the share of points that is off by more than 5 %.
 """
 
 from __future__ import annotations
@@ -36,23 +36,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args(argv)
     levels = {"message": message_level, "flow": flow_level}
-    for collective in ("netreduce", "ring"):
-        draw = random.Random(f"{collective} {args.seed}")
+    for protocol in ("netreduce", "ring"):
+        draw = random.Random(f"{protocol} {args.seed}")
         off: dict[str, list[tuple[float, RackPoint]]] = {name: [] for name in levels}
         for number in range(args.points):
             point = draw_point(draw)
-            packets = packet_level(collective, point).seconds
+            packets = packet_level(protocol, point).seconds
             for name, level in levels.items():
-                off[name].append((level(collective, point).seconds / packets - 1, point))
+                off[name].append((level(protocol, point).seconds / packets - 1, point))
             if sys.stderr.isatty():
-                print(f"\r{collective} {number + 1} of {args.points}", end="", file=sys.stderr)
+                print(f"\r{protocol} {number + 1} of {args.points}", end="", file=sys.stderr)
         for name, found in off.items():
             found.sort(key=lambda item: -abs(item[0]))
             median = sorted(abs(share) for share, _ in found)[len(found) // 2]
             outside = sum(abs(share) > _LIMIT for share, _ in found)
             print(
-                f"{collective}, {name} level: {outside} of {len(found)} points off by more than 5 %; median "
-                f"{median:.3%}"
+                f"{protocol}, {name} level: {outside} of {len(found)} points off by more than 5 %; median {median:.3%}"
             )
             for share, point in found[:_SHOWN]:
                 print(

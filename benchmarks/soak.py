@@ -1,7 +1,7 @@
 """Every built-in scenario with many seeds: `python -m benchmarks.soak --seeds 20`. Exits 1 when one verdict, exit code
 or sum is not the expected one, and 64 when a scenario is not valid.
 
-Other programs on the same jobs: `python -m benchmarks.soak jobs-8 --set switch.program=esa --set job.collective=esa`.
+Other programs on the same jobs: `python -m benchmarks.soak jobs-8 --set switch.program=esa --set job.protocol=esa`.
 """
 
 from __future__ import annotations

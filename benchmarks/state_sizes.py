@@ -23,6 +23,7 @@ MINUTES = 30
 _HEAD = ("protocol", "workers", "slots", "blocks", "faults", "states", "steps", "depth", "CPU s", "MB")
 _WIDTHS = (22, 8, 6, 7, 7, 12, 12, 6, 6, 7)
 _IRN = ("--set", "transport.recovery=irn")
+_TIERS = ("--set", "topology={kind: spine_leaf, leaves: 2, spines: 1, hosts_per_leaf: [2, 1]}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Row:
 ROWS = (
     Row("SwitchML", "switchml", 2, 2, 3, 5),
     Row("SwitchML", "switchml", 3, 2, 3, 3),
+    Row("SwitchML, two tiers", "switchml", 3, 2, 3, 2, _TIERS),
     Row("NetReduce, go-back-N", "netreduce", 2, 2, 3, 3),
     Row("NetReduce, go-back-N", "netreduce", 3, 2, 3, 2),
     Row("NetReduce, IRN", "netreduce", 2, 2, 3, 2, _IRN),

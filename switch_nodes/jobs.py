@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from workloads.codec import unless_default
 from workloads.config import ArithmeticSpec
 from workloads.uc import UcPairs
 
@@ -30,14 +31,15 @@ class JobMember:
 @dataclass(frozen=True, slots=True)
 class RackLevels:
     """Aggregation in two levels (programs `atp`, `esa`): the switch of each rack adds its workers, the switch of the
-    server adds racks. Every switch of the job has the whole table. Of program `dlcp` racks alone are added."""
+    server adds racks. Every switch of the job has the whole table. Of program `dlcp` racks alone are added. Of program
+    `switchml` a switch above the racks adds them (`JobConfig.leaves`)."""
 
     racks: tuple[tuple[int, ...], ...]
     """ranks by rack; each rank in one"""
     own: int | None
     """the rack whose workers are at this switch's ports; None: it has no workers of the job"""
     collects: bool
-    """the server is at one of this switch's ports: it adds racks, and its own workers one by one"""
+    """this switch adds racks, and its own workers one by one: the server is at one of its ports, or the job has none"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,9 @@ class JobConfig:
     """program `dlcp`: a slot that has waited so long for other workers leaves with those that it has"""
     adds: bool = True
     """False: contributions pass, and the switch only copies results to the workers"""
+    leaves: tuple[JobMember, ...] = unless_default(())
+    """program `switchml` with `levels`: the switches of the racks, rank n for rack n. To the root they are its workers,
+    at its ports. A leaf uses its own entry alone, whose port is that towards the root"""
 
 
 @dataclass(frozen=True, slots=True)

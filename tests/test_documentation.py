@@ -30,14 +30,15 @@ from testbed.manual.pages import PARTS, filled
 from testbed.plan.nodeconfig import parse_node_config
 from testbed.protocols.grid import hunt as grid_hunt
 from testbed.reading.sections import keys_of, names_of
-from testbed.scenario import builtin_names, load_scenario, names, parse_scenario
-from testbed.scenario.job import JobEntry
-from testbed.scenario.known import names_where
-from testbed.scenario.names import NODE_ROLES
-from testbed.scenario.protocol import KeyGroup
-from testbed.scenario.topology_keys import CustomLink, CustomNode
-from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
-from testbed.scenario.transport import DcqcnOptions
+from testbed.scenario import builtin_names, load_scenario, parse_scenario
+from testbed.scenario.keys.job import JobEntry
+from testbed.scenario.keys.topology_keys import CustomLink, CustomNode
+from testbed.scenario.keys.topology_kinds import TOPOLOGY_KINDS
+from testbed.scenario.keys.transport import DcqcnOptions
+from testbed.scenario.protocols import names
+from testbed.scenario.protocols.known import names_where
+from testbed.scenario.protocols.names import NODE_ROLES
+from testbed.scenario.protocols.protocol import KeyGroup
 from testbed.worlds.simulated.clock import INSTANTS
 from tests.support.guide import named_files
 from workloads.atp import AtpConfig
@@ -55,7 +56,6 @@ _EXTENDING = (_TOP / "docs" / "extending.md").read_text(encoding="utf-8")
 _README = (_TOP / "README.md").read_text(encoding="utf-8")
 
 
-_ESA = (_TOP / "docs" / "esa.md").read_text(encoding="utf-8")
 _PAGES = [_TOP / "README.md", *sorted((_TOP / "docs").glob("*.md"))]
 _KEYS = filled((_TOP / "docs" / "scenario-keys.md").read_text(encoding="utf-8"))
 _OF_PROTOCOLS = [_TOP / "README.md"] + [
@@ -93,8 +93,9 @@ def test_every_part_that_is_made_from_the_code_is_on_one_page():
     assert sorted(markers) == sorted(PARTS)
 
 
+@pytest.mark.protocols("esa")
 def test_the_knobs_of_esa_have_the_defaults_of_the_program():
-    told = dict(_defaults(_ESA))
+    told = dict(_defaults(_page("esa")))
     for key in keys_of(AggregatorKnobs):
         assert yaml.safe_load(told[key.name].strip("`")) == key.default, key.name
 
@@ -113,7 +114,7 @@ def _defaults(text: str) -> Iterator[tuple[str, str]]:
     [
         ("switch", [*names.PROGRAMS, *names.RELEASES, *names.GATES, *names.COMMODITY_KINDS]),
         ("transport", [*names.VERBS, *names.FRAMINGS, *names.CONGESTION_CONTROLS]),
-        ("job", [*names.COLLECTIVES, *names.WORKLOADS, *names.DTYPES, *names.OPS, *names.CREDITS, *names.FALLBACKS]),
+        ("job", [*names.PROTOCOLS, *names.WORKLOADS, *names.DTYPES, *names.OPS, *names.CREDITS, *names.FALLBACKS]),
         ("job", list(names.PRIORITIES)),
         ("routing", [*names.RATE_MODES, *names.ON_COLLISION]),
     ],
@@ -183,6 +184,7 @@ def _command_lines() -> Iterator[str]:
                 yield from re.findall(r"(?:^|  )(?:sudo )?(\./tb .*?)(?=  |$)", line)
 
 
+@pytest.mark.protocols("all")
 def test_the_commands_of_the_pages_on_protocols_can_be_given():
     """Options are known, and scenarios load with what is set."""
     loaded = 0

@@ -49,3 +49,30 @@ def test_every_count_has_its_limit() -> None:
 )  # fmt: skip
 def test_what_a_type_leaves_open(annotation: str, is_open: bool) -> None:
     assert house.is_open(ast.parse(annotation, mode="eval").body) is is_open
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "frame[12:14]", "frame[at + 4]", "frame[23]", "found.frame[6:12]", "view[36:38]", "head[udp + 2 : udp + 4]",
+        "get16(frame, 36)", "put8(draft, at - 6, 1)", "_IP_AT = 14", "_UDP_AT, _IP_AT = UDP_AT, 14",
+        "_ETHERNET_BYTES = 14", "SIZE = 14 + 20 + 8", "CODEC = struct.Struct('!6s6sH')",
+    ],
+)  # fmt: skip
+def test_a_place_in_a_frame_that_a_number_names_is_found(text: str) -> None:
+    assert any(house.literal_place(node) for node in ast.walk(ast.parse(text)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "frame[ETHERTYPE]", "frame[_AT : _AT + size]", "frame[:64]", "frame[0]", "get16(frame, _TYPE_AT)",
+        "_IP_AT = ETHERNET.size", "_TRIES = 14", "struct.Struct('=QQ')", "values[12]",
+    ],
+)  # fmt: skip
+def test_a_place_that_a_layout_names_is_not(text: str) -> None:
+    assert not any(house.literal_place(node) for node in ast.walk(ast.parse(text)))
+
+
+def test_the_endpoints_of_transports_are_known() -> None:
+    assert {"RcEndpoint", "UcEndpoint", "NativeRcEndpoint", "NativeIrnEndpoint"} <= house.endpoints()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from switch_nodes.kinds import program_kinds
-from testbed.scenario.named import protocol_names
+from testbed.scenario.protocols.named import protocol_names
 from tests.support.floors import ROOT, python_files
 from tests.support.left_out import left_out
 
@@ -150,7 +150,7 @@ def test_every_exception_is_needed() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'if job.collective == "atp": ...', 'if program != "forward": ...', 'if kind in ("netreduce", "shift"): ...',
+        'if job.protocol == "atp": ...', 'if program != "forward": ...', 'if kind in ("netreduce", "shift"): ...',
         'SERVED = ("atp", "esa")\nif name in SERVED: ...', '{"switchml": 1}', "isinstance(worker, AtpConfig)",
         'match name:\n    case "atp" | "esa": ...', 'dict(ring=1)', 'TABLE["grid"]', 'TABLE.get("grid")',
         'protocol_of("atp").servers()', 'name.startswith("ring")', "match worker:\n    case GridConfig(): ...",

@@ -97,6 +97,7 @@ def offered() -> dict[str, str]:
     return found
 
 
+@pytest.mark.protocols("all")
 def test_what_a_module_offers_is_used() -> None:
     counts = used()
     unused = {name: file for name, file in offered().items() if not counts[name]}
@@ -105,6 +106,7 @@ def test_what_a_module_offers_is_used() -> None:
     assert FOR_OTHERS - unused.keys() == set(), "these are used: they need no exception"
 
 
+@pytest.mark.protocols("all")
 def test_every_module_is_reached() -> None:
     imported: set[str] = set()
     for tree in trees().values():

@@ -47,6 +47,7 @@ workloads/rc/requester.py post
 workloads/rc/go_back_n.py next_packet
 workloads/rc/outbound.py write
 testbed/worlds/simulated/wire.py _end
+testbed/worlds/simulated/nodes.py arrive
 testbed/faults/link_filter.py admit
 switch_nodes/netreduce/program.py receive_frame
 switch_nodes/netreduce/frames.py read
@@ -55,7 +56,7 @@ switch_nodes/netreduce/ring.py slot_event
 switch_nodes/netreduce/slot_actions.py store
 switch_nodes/netreduce/release.py release_completed
 switch_nodes/netreduce/results.py build_result
-workloads/rc/inbound.py read
+workloads/rc/queue_pair.py receive
 workloads/rc/responder.py on_request
 testbed/checkers/bit_exact.py bit_exact
 """
@@ -64,12 +65,12 @@ testbed/cli/main.py main
 testbed/scenario/loader.py load_scenario
 testbed/reading/yamlfile.py read_text
 testbed/reading/sections.py read_keys
-testbed/scenario/topology_kinds.py network_of
+testbed/scenario/keys/topology_kinds.py network_of
 topologies/rack.py rack
-testbed/scenario/fault_loader.py place_faults
-testbed/scenario/between.py check_between
-testbed/scenario/checks.py check_mtu
-testbed/scenario/owned_keys.py check_owned_keys
+testbed/scenario/keys/fault_loader.py place_faults
+testbed/scenario/checks/between.py check_between
+testbed/scenario/checks/fit.py check_mtu
+testbed/scenario/protocols/owned_keys.py check_owned_keys
 testbed/plan/plan.py make_plan
 testbed/protocols/parts/plan_ring.py plan_ring
 testbed/estimate/memory.py require_memory

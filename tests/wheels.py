@@ -15,8 +15,8 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -64,9 +64,11 @@ def build(python: Path, out: Path, work: Path) -> Path:
     """The wheel of the last commit, made by that interpreter."""
     source, venv = work / "source", work / "build"
     source.mkdir()
-    archive = subprocess.run(["git", "archive", "HEAD"], cwd=_TOP, capture_output=True, check=True).stdout
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-        files.extractall(source, filter="data")
+    archive = subprocess.run(
+        ["git", "archive", "--format=zip", "HEAD"], cwd=_TOP, capture_output=True, check=True
+    ).stdout
+    with zipfile.ZipFile(io.BytesIO(archive)) as files:
+        files.extractall(source)
     _run([python, "-m", "venv", venv])
     before = set(out.glob("*.whl"))
     cache = {"XDG_CACHE_HOME": str(work / "cache"), "PIP_CACHE_DIR": str(Path.home() / ".cache/pip")}

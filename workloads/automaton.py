@@ -9,7 +9,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, Generic, TypeVar
 
-__all__ = ["UNFORESEEN", "Automaton", "Transitions", "step_names", "words"]
+__all__ = ["UNFORESEEN", "Automaton", "Named", "Transitions", "step_names", "words"]
 
 UNFORESEEN = "unforeseen"
 """the reason, and the counter, of a packet that was dropped because its pair of state and event is not in the table"""
@@ -17,6 +17,12 @@ UNFORESEEN = "unforeseen"
 _State = TypeVar("_State")
 _Event = TypeVar("_Event")
 _Step = TypeVar("_Step")
+
+
+class Named(Enum):
+    """States, events and actions of tables. They hash as they compare: by identity, which costs no call."""
+
+    __hash__ = object.__hash__
 
 
 class Transitions(dict[tuple[_State, _Event], _Step], Generic[_State, _Event, _Step]):
@@ -38,7 +44,7 @@ _Action = TypeVar("_Action", bound=Enum)
 
 def words(*named: Enum) -> tuple[str, ...]:
     """Names of states, events and actions in traces and coverage."""
-    return tuple(item.name.lower() for item in named)
+    return tuple([item._name_.lower() for item in named])
 
 
 def step_names(automaton: str, pairs: Iterable[tuple[Enum, Enum]]) -> tuple[str, ...]:
@@ -72,6 +78,7 @@ class Automaton(Transitions[_Named, _Cause, tuple[_Named, _Action]], Generic[_Na
         packet out of the sums. Reasons for actions that this table does not have are ignored."""
         super().__init__(steps, lambda state: (state, unforeseen))
         self.name = name
+        self._numbers: dict[tuple[type[Enum], type[Enum]], tuple[list[int], list[int]]] = {}
         actions = {action for _, action in steps.values()}
         self.reasons: Mapping[_Action, str] = {
             **{action: reason for action, reason in reasons.items() if action in actions}, unforeseen: UNFORESEEN,
@@ -84,8 +91,12 @@ class Automaton(Transitions[_Named, _Cause, tuple[_Named, _Action]], Generic[_Na
 
     def numbered(self, state: type[Enum], cause: type[Enum]) -> tuple[list[int], list[int]]:
         """Next states and actions as numbers, at number of the state * causes + number of the cause."""
-        found = [self[before, event] for before in state for event in cause]  # type: ignore[index]
-        return [number_of(after) for after, _ in found], [number_of(action) for _, action in found]
+        numbers = self._numbers.get((state, cause))
+        if numbers is None:
+            found = [self[before, event] for before in state for event in cause]  # type: ignore[index]
+            numbers = [number_of(after) for after, _ in found], [number_of(action) for _, action in found]
+            self._numbers[state, cause] = numbers
+        return numbers[0].copy(), numbers[1].copy()
 
     def diagram(self) -> str:
         """For Mermaid. Events that go the same way with the same action share a line. A note has the events that stay

@@ -11,9 +11,11 @@ from workloads.rc.numbers import psn_of
 from workloads.shares import ArithmeticSpec, Framing, GroupShare, JobShare
 from workloads.task import MeshTask
 from workloads.wire import Envelope
+from workloads.wire.packet import EMPTY_FRAME_BYTES
 
 if TYPE_CHECKING:
     from workloads.machine import HostMachine
+    from workloads.rc import ReliableTransport
 
 __all__ = [
     "CHANNEL", "DIGEST_DELAY_NS", "ELEMENT_BYTES", "IRN_END_TO_END", "IRN_HELD", "IRN_RECOVERIES", "PHASE_KINDS",
@@ -119,6 +121,8 @@ class QpConfig:
     def reborn(self, lives: int) -> QpConfig:
         """The queue pair of a process that was restarted `lives` times. It has another number and another first PSN, as
         a device would give it. With the old ones it would accept packets on their way to the old process."""
+        if not lives:
+            return self
         return replace(
             self,
             qpn=(self.qpn + lives * _QPNS_APART) % _QPNS,
@@ -256,10 +260,6 @@ class MeshedConfig(Protocol):
     def mesh(self) -> object: ...
 
 
-_RC_FRAME_BYTES = 14 + 20 + 8 + 12 + 4
-"""Ethernet, IPv4, UDP, BTH and iCRC"""
-
-
 @dataclass(frozen=True, slots=True)
 class PhaseConfig:
     """One of several collectives that a worker runs one after the other: a ring, queue pairs and a part of the gradient
@@ -318,6 +318,13 @@ class WorkerConfig:
         return create_worker(self, start_ns)
 
     @property
+    def transport(self) -> ReliableTransport:
+        """What its queue pairs are of."""
+        from workloads.rc import RELIABLE
+
+        return RELIABLE
+
+    @property
     def is_mesh(self) -> bool:
         """Whether it is a mesh alone, whose iterations bring their tasks."""
         return bool(self.phases) and self.phases[0].collective.kind == CHANNEL and self.collective.task is None
@@ -359,12 +366,14 @@ class WorkerConfig:
     @property
     def framing(self) -> Framing:
         payload = self.to_successor.path_mtu
-        return Framing(payload, _RC_FRAME_BYTES + payload)
+        return Framing(payload, EMPTY_FRAME_BYTES + payload)
 
     def reborn(self, lives: int) -> WorkerConfig:
         """The configuration after `lives` restarts of the worker's process. Its peers still name the old queue pairs,
         so it reaches no peer and the job ends with RETRY_EXC. Rings are installed for queue pairs, not hosts (protocol
         text, section 5, row 13)."""
+        if not lives:
+            return self
         phases, mesh = (
             tuple(
                 replace(p, to_successor=p.to_successor.reborn(lives), from_predecessor=p.from_predecessor.reborn(lives))

@@ -365,10 +365,10 @@ class WorkerFailed(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkerFellBack(Event):
-    """The worker restarts the job with another collective and other queue pairs. Its earlier events no longer count."""
+    """The worker restarts the job with another protocol and other queue pairs. Its earlier events no longer count."""
 
     reason: str
     """RETRY_EXC: a path is dead; peer: a neighbour fell back before"""
     detail: str
-    collective: str
+    protocol: str
     """the one that it falls back to"""

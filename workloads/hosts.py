@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
+from dataclasses import replace
+from typing import Any, cast
 
-from workloads.config import NodeConfig
+from workloads.config import MeshedConfig, NodeConfig, WorkerConfig
 from workloads.errors import InternalError
 from workloads.machine import HostMachine
 from workloads.plugins import is_of_plugin
@@ -18,8 +19,11 @@ OWN_MODULES = "own_"
 
 
 def create_host(config: NodeConfig, start_ns: int = 0) -> HostMachine:
-    """The Machine of one host, with its gradient source. Raises ScenarioError when the configuration asks for something
-    that is not there, HostCapabilityError when its data is not installed."""
+    """The Machine of one host, with its gradient source; next to connections, if the configuration has a mesh. Raises
+    ScenarioError when the configuration asks for something that is not there, HostCapabilityError when its data is not
+    installed."""
+    if isinstance(config, MeshedConfig) and isinstance(config.mesh, WorkerConfig):
+        return _next_to(config.mesh, config, start_ns)
     create = getattr(config, "create", None)
     if _is_own(type(config).__module__) or _is_own(maker_of(config)):
         from workloads.witness import create_own  # for files of the user's own alone
@@ -28,6 +32,21 @@ def create_host(config: NodeConfig, start_ns: int = 0) -> HostMachine:
     if create is None:
         raise InternalError(f"no Machine for a host of {type(config).__name__}")
     return cast(HostMachine, create(start_ns))
+
+
+def _next_to(mesh: WorkerConfig, config: Any, start_ns: int) -> HostMachine:
+    """The worker need not know of the mesh: it gets its iterations alone, as if they came from a training."""
+    from workloads.gradients import source_of  # for trainings and traces alone
+    from workloads.gradients.external import attached
+    from workloads.tasked_host import with_mesh
+
+    alone = replace(config, mesh=None, workload=replace(config.workload, kind="external"))
+
+    def make(source: Any) -> HostMachine:
+        with attached(config.collective.rank, source):
+            return create_host(alone, start_ns)
+
+    return with_mesh(mesh, source_of(config), make, start_ns)
 
 
 def maker_of(config: NodeConfig) -> str:

@@ -1,6 +1,7 @@
 # The compiled bodies of kernels.py, whose docstrings say what each does.
+from cpython.array cimport array as array_of_numbers, clone
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 
@@ -15,6 +16,9 @@ cdef extern from "kernels.h" nogil:
     void ina_add_words(uint32_t *total, const uint8_t *words, int64_t count)
     void ina_quantise(uint8_t *words, const float *values, int64_t count, double scale)
     void ina_dequantise(float *result, const uint8_t *words, int64_t count, double scale)
+    void ina_largest_exponents(int64_t *found, int64_t count, const float *values, int64_t size, int64_t half)
+    void ina_draw_words(uint32_t *words, int64_t count, uint64_t first, uint64_t key0, uint64_t key1)
+    void ina_shape_floats(uint32_t *words, int64_t count)
 
 
 cdef extern from *:
@@ -72,6 +76,10 @@ cdef inline uint32_t words_sum(bytes frame, Py_ssize_t at, Py_ssize_t end) noexc
     return ina_words_sum(data_of(frame) + at, end - at)
 
 
+cdef inline int32_t[::1] new_words(object template, Py_ssize_t count):
+    return clone(<array_of_numbers>template, count, True)
+
+
 cdef inline void read_words(int32_t[::1] values, Py_ssize_t first, bytes frame, Py_ssize_t at, Py_ssize_t count) noexcept:
     if count:
         ina_swap_words(<uint32_t *>&values[first], data_of(frame) + at, count)
@@ -98,3 +106,19 @@ cdef inline void dequantise(float[::1] result, Py_ssize_t first, bytes frame, Py
                             double scale) noexcept:
     if count:
         ina_dequantise(&result[first], data_of(frame) + at, count, scale)
+
+
+cdef inline void largest_exponents(long long[::1] found, const float[::1] values, Py_ssize_t half) noexcept:
+    if found.shape[0] and values.shape[0]:
+        ina_largest_exponents(<int64_t *>&found[0], found.shape[0], &values[0], values.shape[0], half)
+
+
+cdef inline void draw_words(uint32_t[::1] words, unsigned long long first, unsigned long long key0,
+                            unsigned long long key1) noexcept:
+    if words.shape[0]:
+        ina_draw_words(&words[0], words.shape[0], first, key0, key1)
+
+
+cdef inline void shape_floats(uint32_t[::1] words) noexcept:
+    if words.shape[0]:
+        ina_shape_floats(&words[0], words.shape[0])

@@ -21,21 +21,29 @@ __all__ = [
     "bit_of",
     "copy_bytes",
     "dequantise",
+    "draw_words",
     "finished",
     "get8",
     "get16",
     "get32",
+    "largest_exponents",
     "new_draft",
+    "new_words",
     "put8",
     "put16",
     "put32",
     "quantise",
     "read_words",
+    "shape_floats",
     "words_sum",
     "write_words",
 ]
 
 _MODULUS = 0xFFFF
+_CHUNK = 1 << 15  # words drawn at once: few compared with a gradient; even, since Philox gives word pairs
+_STEP = 8  # words for each step of Philox's counter
+_SIGN, _FRACTION, _MAGNITUDE = np.uint32(0x8000_0000), np.uint32(0x007F_FFFF), np.uint32(0x7FFF_FFFF)
+_LOWEST_EXPONENT, _EXPONENT_SPAN = np.uint32(127 - 20), np.uint32(0x1F)  # magnitudes 2^-20 .. 2^12
 NEVER = (1 << 63) - 1
 """time, in ns, of a timer that is not set"""
 
@@ -89,6 +97,11 @@ def words_sum(frame: Buffer, at: int, end: int) -> int:
     return int.from_bytes(frame[at:end], "big") * (256 if (end - at) % 2 else 1) % _MODULUS
 
 
+def new_words(template: Any, count: int) -> Any:
+    """Elements, all zero. `template`: an empty array of type code i, which makes it fast where it is compiled."""
+    return np.zeros(count, np.int32)
+
+
 def read_words(values: NDArray[np.int32], first: int, frame: Buffer, at: int, count: int) -> None:
     """`count` elements become those from values[first] on."""
     values[first : first + count] = np.frombuffer(frame, ">i4", count, at)
@@ -117,3 +130,32 @@ def dequantise(result: NDArray[np.float32], first: int, frame: Buffer, at: int, 
     total /= scale
     with np.errstate(over="ignore"):
         result[first : first + count] = total.astype(np.float32)
+
+
+def largest_exponents(found: Any, values: NDArray[np.float32], half: int) -> None:
+    """The largest biased exponent of each `half` values, as many as `found` has. Missing values count as zeros."""
+    bits: NDArray[np.uint32] = np.zeros(half * len(found), np.uint32)
+    bits[: len(values)] = values.view(np.uint32) & _MAGNITUDE
+    np.asarray(found)[:] = bits.reshape(len(found), half).max(axis=1) >> np.uint32(23)
+
+
+def draw_words(words: NDArray[np.uint32], first: int, key0: int, key1: int) -> None:
+    """Fill with random words: those from `first` on of the stream that Philox makes from the key."""
+    draw = np.random.Philox(key=np.array([key0, key1], np.uint64))
+    draw.advance(first // _STEP)
+    passed = first % _STEP
+    for start in range(-passed, len(words), _CHUNK):
+        part = words[max(start, 0) : start + _CHUNK]
+        skipped = max(0, -start)
+        count = skipped + len(part)
+        part[:] = draw.random_raw((count + 1) // 2).view(np.uint32)[skipped:count]
+
+
+def shape_floats(words: NDArray[np.uint32]) -> None:
+    """Turn random words into float32 bits in place; the exponent byte decides what kind of value it becomes."""
+    kind = words >> np.uint32(23) & np.uint32(0xFF)
+    exponent = (kind & _EXPONENT_SPAN) + _LOWEST_EXPONENT
+    exponent[kind < 2] = 0  # subnormal
+    words &= _SIGN | _FRACTION
+    words |= exponent << np.uint32(23)
+    words[(kind == 2) | (kind == 3)] = _SIGN

@@ -21,7 +21,7 @@ class GroupShare(Protocol):
 
     @property
     def kind(self) -> str:
-        """the collective's name"""
+        """the protocol's name"""
 
     @property
     def rank(self) -> int: ...

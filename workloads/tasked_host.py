@@ -18,6 +18,8 @@ from workloads.errors import InternalError
 from workloads.events import CollectiveCompleted, CollectiveStarted, WorkerFinished
 from workloads.gradients.base import GradientSource, TaskedSource, Vector
 from workloads.machine import Buffer, Event, HostMachine
+from workloads.traced_host import HostWithTrace, with_trace
+from workloads.traces.program import TracedConfig
 from workloads.worker import WorkerMachine
 
 __all__ = ["HostWithMesh", "with_mesh"]
@@ -76,8 +78,11 @@ class _Side:
 
 def with_mesh(
     mesh: WorkerConfig, source: GradientSource, make: Callable[[GradientSource], HostMachine], start_ns: int
-) -> HostWithMesh:
-    """`make`: the worker, from its part of the iterations. Raises InternalError for a source without tasks."""
+) -> HostWithMesh | HostWithTrace:
+    """`make`: the worker, from its part of the iterations. `mesh`: also a trace, which has the other connections that
+    it needs. Raises InternalError for a mesh and a source without tasks."""
+    if isinstance(mesh, TracedConfig):
+        return with_trace(mesh, source, make, start_ns)
     if not isinstance(source, TaskedSource):
         raise InternalError("a mesh next to a worker, and no iteration is one of the mesh")
     turns = _Turns(source)

@@ -1,38 +1,23 @@
-"""One host's workload as a Machine: an RC endpoint, a collective on its queue pairs, and a source of gradients."""
+"""One host's workload as a Machine: an endpoint, a collective on its queue pairs, and a source of gradients."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Protocol
 
 import numpy as np
 
 from workloads.collectives.base import Collective
 from workloads.collectives.registry import create_collective
-from workloads.collectives.slots import Verbs
 from workloads.collectives.tasked import TaskedCollective, TaskedMesh
-from workloads.config import QpConfig, WorkerConfig
+from workloads.config import WorkerConfig
 from workloads.events import QpFailed, WorkerFailed, WorkerFinished
-from workloads.gradients import GradientSource, TaskedSource, Vector, awaited, work_buffers
-from workloads.machine import BatchMachine, Buffer, Event, FrameBatch
-from workloads.rc import SUCCESS, Completion, RcEndpoint, SendCompleted
+from workloads.gradients import DrawnSource, GradientSource, TaskedSource, Vector, awaited, work_buffers
+from workloads.machine import Buffer, Event, FrameBatch
+from workloads.transports.endpoint import ReliableEndpoint
+from workloads.transports.messages import SUCCESS, SendCompleted
 
-__all__ = ["WorkerEndpoint", "WorkerMachine"]
-
-
-class WorkerEndpoint(BatchMachine, Verbs, Protocol):
-    """What a worker asks of its endpoint: `RcEndpoint`, or `workloads.verbs.VerbsEndpoint`, whose frames a NIC
-    handles."""
-
-    def add_qps(self, configs: Iterable[QpConfig]) -> None: ...
-
-    def next_completion(self) -> Completion | None: ...
-
-    @property
-    def has_news(self) -> bool: ...
-
-    def statistics(self) -> Iterable[Event]: ...
+__all__ = ["WorkerMachine"]
 
 
 class WorkerMachine:
@@ -43,16 +28,22 @@ class WorkerMachine:
     carries a time from before the computation. A source that awaits its gradients (`AwaitedSource`) is asked whenever
     the world looks at the timer. The timer expires at once when the gradient is there, and until then after the
     source's `poll_ns`. Memory: the source's gradient, one result of the same size, and the receive slots of the
-    collective. `endpoint`: one of the worker's own (default: an `RcEndpoint`), without queue pairs yet.
+    collective. Both are in one place where the collective reads each element before it writes it (`reads_once`).
+    `endpoint`: without queue pairs yet, as that of a device; by default the configuration's transport makes it.
 
     Raises ScenarioError when the configuration names no collective, or one that cannot do the arithmetic.
     """
 
     def __init__(
-        self, config: WorkerConfig, source: GradientSource, *, start_ns: int = 0, endpoint: WorkerEndpoint | None = None
+        self,
+        config: WorkerConfig,
+        source: GradientSource,
+        *,
+        start_ns: int = 0,
+        endpoint: ReliableEndpoint | None = None,
     ) -> None:
         self._config, self._source = config, source
-        self._endpoint: WorkerEndpoint = RcEndpoint() if endpoint is None else endpoint
+        self._endpoint: ReliableEndpoint = config.transport.endpoint() if endpoint is None else endpoint
         self._endpoint.add_qps(config.queue_pairs)
         self._iteration = 0
         self._awaited = awaited(source)
@@ -60,9 +51,13 @@ class WorkerMachine:
         self._collective = self._make_collective()
         held = config.collective.kept
         self._result_length = source.elements if held is None else max(source.elements, sum(held))
+        self._in_place = held is None and self._collective.reads_once
         self._room = np.empty(self._result_length, source.dtype)
         self._room.fill(0)  # has the pages now, not while the clock runs
-        self._take(source.gradient(0) if self._awaited is None else np.empty(0, source.dtype))
+        if self._awaited is None:
+            self._prepare(0)
+        else:
+            self._take(np.empty(0, source.dtype))
         self._start_at: int | None = start_ns
         self._poll_at: int | None = None
         """awaiting a gradient: when to ask again"""
@@ -104,7 +99,11 @@ class WorkerMachine:
         return self._result
 
     @property
-    def endpoint(self) -> WorkerEndpoint:
+    def collective(self) -> Collective:
+        return self._collective
+
+    @property
+    def endpoint(self) -> ReliableEndpoint:
         """The endpoint, for compiled code that holds it. The code that received for it calls `after_news`."""
         return self._endpoint
 
@@ -181,6 +180,15 @@ class WorkerMachine:
         source = self._awaited
         return source is not None and (source.is_ready(self._iteration) or self._iteration >= source.iterations)
 
+    def _prepare(self, iteration: int) -> None:
+        """The gradient of the next iteration, in the memory of the result if collective and source allow it."""
+        source = self._source
+        if self._in_place and isinstance(source, DrawnSource):
+            source.draw(iteration, 0, self._room)
+            self._gradient = self._result = self._room
+        else:
+            self._take(source.gradient(iteration))
+
     def _take(self, gradient: Vector) -> None:
         """The gradient of the next iteration."""
         if len(gradient) > len(self._room):  # an operation of the mesh takes any length
@@ -230,7 +238,7 @@ class WorkerMachine:
         if self._awaited is not None:
             self._start_at = now + self._config.workload.straggle_ns
         elif self._iteration < self._source.iterations:
-            self._take(self._source.gradient(self._iteration))
+            self._prepare(self._iteration)
             self._start_at = now + self._config.workload.straggle_ns
         else:
             self._finish()

@@ -51,6 +51,10 @@ class Bf16(Protocol):
         """Several jobs at a time, and gradients that are sent layer by layer."""
         return frozenset({KeyGroup.JOBS, KeyGroup.LAYERS})
 
+    def runs_files(self) -> bool:
+        """Its workers sum vectors of any length."""
+        return True
+
     def wire_dtype(self, dtype: str) -> str:
         return "int32" if dtype == "float32" else dtype
 

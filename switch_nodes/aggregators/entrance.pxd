@@ -7,7 +7,7 @@ cdef long long _DATA, _EXPONENTS, _RESULT, _REMINDER, _RESEND, _EDGE
 
 
 cdef class Entrance:
-    cdef public object served
+    cdef public dict served
     cdef public long long policy
 
     @cython.locals(served=ServedJob)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.served import ServedJob
 from workloads.wire.aggregation import DatagramFlag, DatagramKind, Policy
@@ -21,7 +19,7 @@ class Entrance:
     here: NACKs, other policies, jobs that are not served here, and what crosses a switch that has no part in the sum.
     """
 
-    def __init__(self, served: Mapping[int, ServedJob], policy: Policy) -> None:
+    def __init__(self, served: dict[int, ServedJob], policy: Policy) -> None:
         self.served, self.policy = served, int(policy)
 
     def admit(self, a: AggregatorArrival) -> str | None:

@@ -5,7 +5,7 @@ from switch_nodes.aggregators.memory cimport Aggregator, Memory
 from switch_nodes.aggregators.served cimport ServedJob
 
 cdef long long _HALF, _RESEND, _OVERFLOW, _EDGE, _MARKED
-cdef object _NEW, _COMPLETING, _REPEAT, _BYPASS
+cdef object _NEW, _COMPLETING, _REPEAT, _BYPASS, _OTHER, _RESULT_OWN, _RESULT_OTHER, _RESEND_OWN, _RESEND_OTHER
 
 
 cdef class SlotJudge:

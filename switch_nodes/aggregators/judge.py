@@ -19,6 +19,12 @@ _NEW, _COMPLETING, _REPEAT, _BYPASS = (
     AggregatorEvent.REPEAT,
     AggregatorEvent.BYPASS,
 )
+_OTHER, _RESULT_OWN, _RESULT_OTHER = (
+    AggregatorEvent.OTHER,
+    AggregatorEvent.RESULT_OWN,
+    AggregatorEvent.RESULT_OTHER,
+)
+_RESEND_OWN, _RESEND_OTHER = AggregatorEvent.RESEND_OWN, AggregatorEvent.RESEND_OTHER
 
 
 class SlotJudge:
@@ -45,21 +51,17 @@ class SlotJudge:
             return AggregatorEvent.SUCCESSOR
         if self.is_preferred(slot, a) and a.bitmap != a.wanted:
             return AggregatorEvent.OTHER_LOWER
-        return AggregatorEvent.OTHER
+        return _OTHER
 
     def of_resend(self, a: AggregatorArrival, slot: Aggregator | None) -> AggregatorEvent:
         if slot is None or not slot.is_of(a):
-            return AggregatorEvent.RESEND_OTHER
-        return AggregatorEvent.RESEND_OWN if slot.size == a.count else AggregatorEvent.MISMATCH
+            return _RESEND_OTHER
+        return _RESEND_OWN if slot.size == a.count else AggregatorEvent.MISMATCH
 
     def of_result(self, a: AggregatorArrival) -> AggregatorEvent:
         if not self.is_owner(a):
-            return AggregatorEvent.RESULT_OTHER
-        return (
-            AggregatorEvent.RESULT_OVERFLOW
-            if a.flags & _OVERFLOW and not a.flags & _RESEND
-            else AggregatorEvent.RESULT_OWN
-        )
+            return _RESULT_OTHER
+        return AggregatorEvent.RESULT_OVERFLOW if a.flags & _OVERFLOW and not a.flags & _RESEND else _RESULT_OWN
 
     def of_reminder(self, a: AggregatorArrival) -> AggregatorEvent:
         return AggregatorEvent.REMINDER_OWN if self.is_owner(a) else AggregatorEvent.REMINDER_OTHER

@@ -3,8 +3,10 @@ from libc.stdint cimport int32_t
 
 from switch_nodes.aggregators.arrival cimport AggregatorArrival
 from switch_nodes.aggregators.served cimport ServedJob
-from workloads.kernels cimport add_words, read_words
+from workloads.datagrams.entries cimport enter
+from workloads.kernels cimport add_words, new_words, read_words
 
+cdef object _WORDS
 cdef long long _SATURATING, _EMPTY, _FILLING, _DONE
 
 

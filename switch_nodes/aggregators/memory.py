@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 import cython
@@ -10,16 +11,17 @@ from numpy.typing import NDArray
 
 from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.tables import AggregatorState
-from workloads.datagrams.worker_sets import ranks_in
 from workloads.wire.aggregation import AggregationHeader, decode_datagram
 
 if not cython.compiled:
-    from workloads.kernels import add_words, read_words
+    from workloads.datagrams.entries import enter
+    from workloads.kernels import add_words, new_words, read_words
 
 __all__ = ["Aggregator", "Memory"]
 
 _Elements = NDArray[Any]
 """int32, shape (nelem,), in any byte order"""
+_WORDS = array("i")
 _SATURATING = 1
 _LEAST, _MOST = -(1 << 31), (1 << 31) - 1
 _WIRE = np.dtype(">i4")
@@ -52,7 +54,7 @@ class Aggregator:
         """ranks inside"""
         self.entered = [0] * served.size
         """per rank, how often its contribution was added; for reports only"""
-        self.values: Any = np.zeros(a.count, np.int32)
+        self.values: Any = new_words(_WORDS, a.count)
         self.exponent0 = self.exponent1 = self.priority = 0
         self.congested = self.overflow = False
         self.opened = now
@@ -78,11 +80,10 @@ class Aggregator:
             self.exponent0 = a.exponent0 if a.exponent0 > self.exponent0 else self.exponent0
             self.exponent1 = a.exponent1 if a.exponent1 > self.exponent1 else self.exponent1
         rank, entered = a.rank, self.entered
-        if rank >= 0 and a.bitmap == self.served.bits[rank]:
+        if 0 <= rank < len(entered) and a.bitmap == self.served.bits[rank]:
             entered[rank] += 1
         else:
-            for inside in ranks_in(a.bitmap & self.served.everyone):
-                entered[inside] += 1
+            enter(entered, a.bitmap & self.served.everyone)
         self.bitmap |= a.bitmap
         self.priority = a.priority if a.priority > self.priority else self.priority
         self.congested = self.congested or a.congested

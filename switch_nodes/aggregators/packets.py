@@ -10,7 +10,7 @@ from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.memory import Aggregator
 from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.jobs import JobMember
-from workloads.wire import Envelope
+from workloads.wire import Envelope, places
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
     DatagramFlag,
@@ -39,8 +39,8 @@ __all__ = ["answer_empty", "from_slot", "of_service", "put_sum", "redirected", "
 
 _ECT = 0x02
 """traffic class of what the switch sends by itself: ECN-capable"""
-_TOS, _TTL = 15, 22
-_SOURCE_MAC_AT, _IDENT_AT, _FRAGMENT_AT, _SOURCE_AT, _PORT_AT = 6, 18, 20, 26, 34
+_TOS, _TTL, _SOURCE_MAC_AT, _SOURCE_AT = places.TOS_AT, places.TTL_AT, places.SRC_MAC_AT, places.SRC_IP_AT
+_IDENT_AT, _FRAGMENT_AT, _PORT_AT = places.IDENT_AT, places.FRAGMENT_AT, places.SPORT_AT
 _PLAIN = Envelope(bytes(6), bytes(6), bytes(4), bytes(4))
 _IDENT, _FRAGMENT, _OWN_TTL = _PLAIN.ident, _PLAIN.flags_fragment, _PLAIN.ttl
 _RESULT, _FROM_PORT = int(DatagramKind.RESULT), AGGREGATION_PORT
@@ -90,7 +90,7 @@ def put_sum(draft: Any, slot: Aggregator, flags: int) -> None:
 
 
 def of_service(frame: bytes, mac: bytes, ip: bytes) -> bytes:
-    """A copy that comes from the service, whose addresses these are."""
+    """A sound copy that comes from the service, whose addresses these are."""
     size = len(frame)
     draft = new_draft(size)
     copy_bytes(draft, 0, frame, 0, size)
@@ -98,6 +98,7 @@ def of_service(frame: bytes, mac: bytes, ip: bytes) -> bytes:
     copy_bytes(draft, _SOURCE_AT, ip, 0, 4)
     put8(draft, _TTL, _OWN_TTL)
     put16(draft, _PORT_AT, _FROM_PORT)
+    seal(draft, size)
     return finished(draft)
 
 

@@ -5,13 +5,15 @@ from switch_nodes.aggregators.memory cimport Aggregator
 from switch_nodes.aggregators.packets cimport of_service, with_flags, with_sum
 from switch_nodes.aggregators.served cimport ServedJob
 from switch_nodes.aggregators.steps cimport SlotService
+from switch_nodes.forwarding.macs cimport MacTable
 from workloads.wire.inspected cimport addressed
 
 cdef long long _ECN, _OVERFLOW, _EDGE
 
 
 cdef class AggregatorSender(SlotService):
-    cdef public object knobs, _macs
+    cdef public object knobs
+    cdef public MacTable _macs
 
     @cython.locals(served=ServedJob)
     cpdef _send_slot(self, AggregatorArrival a, Aggregator slot, str reason)

@@ -12,6 +12,7 @@ Rule 2: a pair that is not in the table needs a peer that breaks the protocol: i
 from __future__ import annotations
 
 from enum import Enum
+from functools import cache
 
 from switch_nodes.jobs import AggregatorKnobs
 from workloads.automaton import UNFORESEEN, Automaton
@@ -107,6 +108,7 @@ def atp_knobs(reclaim: bool = True) -> AggregatorKnobs:
     return AggregatorKnobs(preempt=False, age="none", free="ack", ps_copy=False, reminder=False, reclaim=reclaim)
 
 
+@cache
 def aggregator_table(knobs: AggregatorKnobs) -> Automaton[AggregatorState, AggregatorEvent, AggregatorAction]:
     """SUCCESSOR leaves the slot empty, and the packet then meets it again."""
     table = dict(_ATP)

@@ -24,14 +24,15 @@ from switch_nodes.tap import Tap
 from workloads.machine import Buffer, FrameBatch
 from workloads.wire.dscp import NO_DSCP, is_low, layer_class_of, read_dscp
 from workloads.wire.ecn import mark_ce
+from workloads.wire.places import CHECKSUM, IP_AT, UDP6_AT
 from workloads.wire.trimming import for_reserve
 
 __all__ = ["EgressMarking", "ModelledQueue", "Refusal"]
 
 _BITS_NS = 8 * 10**9
-_IP_AT, _IP_HEAD_END = 14, 26
-"""byte positions from the IP header to the end of the IPv4 checksum: what a mark may change"""
-_MOST_HEADERS = 54
+_MARKED = slice(IP_AT, CHECKSUM.stop)
+"""from the IP header to the end of the IPv4 checksum: what a mark may change"""
+_MOST_HEADERS = UDP6_AT
 Refusal: TypeAlias = Callable[[int, Buffer, int, int, bool], None]
 """callback for a frame that a queue with classes refuses: (port, frame, frames that wait there, now, whether it had
 room)"""
@@ -183,7 +184,7 @@ class EgressMarking:
     def _mark(self, batch: FrameBatch, row: int, port: int) -> None:
         marked = mark_ce(batch.row(row)[:_MOST_HEADERS])
         if marked is not None:
-            batch.frames[row, _IP_AT:_IP_HEAD_END] = np.frombuffer(marked, np.uint8)[_IP_AT:_IP_HEAD_END]
+            batch.frames[row, _MARKED] = np.frombuffer(marked, np.uint8)[_MARKED]
             self._marks[port] += 1
 
     @property

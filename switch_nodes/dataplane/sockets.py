@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workloads.errors import HostCapabilityError
+from workloads.wire.envelope import ETHERNET
 
 __all__ = [
     "QUEUE_FRAMES",
@@ -32,7 +33,7 @@ _SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 32, 33
 _SIOCGIFMTU = 0x8921
 SIOCOUTQ = 0x5411
 
-_ETHERNET_BYTES = 14
+_ETHERNET_BYTES = ETHERNET.size
 _ROW_ALIGNMENT = 64
 RECEIVE_BUFFER_BYTES = 64 << 20
 """A ceiling, not an allocation: the kernel charges frames against it while they wait for us."""

@@ -21,6 +21,7 @@ from workloads.datagrams.blocks import ContributionIgnored, PartialSent
 from workloads.machine import Buffer
 from workloads.quick import Quick
 from workloads.wire.aggregation import DatagramError, DatagramFlag, DatagramKind, Policy, decode_datagram
+from workloads.wire.places import TOS_AT
 
 if not cython.compiled:
     from workloads.kernels import NEVER, bit_of, copy_bytes, finished, get8, new_draft, put8, put32
@@ -28,7 +29,7 @@ if not cython.compiled:
 
 __all__ = ["DlcpService"]
 
-_DLCP, _DATA, _RESEND, _TOS = int(Policy.DLCP), int(DatagramKind.DATA), int(DatagramFlag.RESEND), 15
+_DLCP, _DATA, _RESEND, _TOS = int(Policy.DLCP), int(DatagramKind.DATA), int(DatagramFlag.RESEND), TOS_AT
 
 
 class DlcpService(Quick):

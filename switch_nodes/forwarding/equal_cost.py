@@ -15,6 +15,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from workloads.machine import Buffer
+from workloads.wire.places import (
+    ADDRESSES,
+    DST_MAC,
+    ETHERTYPE,
+    FRAGMENT,
+    IP_AT,
+    IS_IPV4,
+    IS_IPV6,
+    PROTOCOL6_AT,
+    PROTOCOL_AT,
+    SRC_IP6_AT,
+    SRC_MAC,
+    UDP6_AT,
+    UDP_AT,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +45,7 @@ _GOLDEN, _MIX1, _MIX2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111
 _WITH_PORTS = (6, 17)
 """TCP, UDP"""
 _SPRAYED_FLOWS = 256
-_HEAD_BYTES = 14 + 60 + 4
+_HEAD_BYTES = IP_AT + 60 + 4
 """Ethernet, the longest IPv4 header, ports"""
 
 
@@ -76,16 +91,16 @@ def _mix(value: int, word: int) -> int:
 
 
 def _words(head: bytes) -> tuple[int, ...]:
-    kind = head[12:14]
-    if kind == b"\x08\x00" and len(head) >= 34 and head[14] >> 4 == 4:
-        whole = not int.from_bytes(head[20:22], "big") & 0x3FFF
-        at = 14 + 4 * (head[14] & 15)
-        ports = _ports(head, at, head[23]) if whole else 0
-        return int.from_bytes(head[26:34], "big"), head[23] << 32 | ports
-    if kind == b"\x86\xdd" and len(head) >= 54:
-        addresses = tuple(int.from_bytes(head[at : at + 8], "big") for at in range(22, 54, 8))
-        return (*addresses, head[20] << 32 | _ports(head, 54, head[20]))
-    return tuple(int.from_bytes(head[at:to], "big") for at, to in ((0, 6), (6, 12), (12, 14)))
+    kind = head[ETHERTYPE]
+    if kind == IS_IPV4 and len(head) >= UDP_AT and head[IP_AT] >> 4 == 4:
+        whole = not int.from_bytes(head[FRAGMENT], "big") & 0x3FFF
+        at, protocol = IP_AT + 4 * (head[IP_AT] & 15), head[PROTOCOL_AT]
+        ports = _ports(head, at, protocol) if whole else 0
+        return int.from_bytes(head[ADDRESSES], "big"), protocol << 32 | ports
+    if kind == IS_IPV6 and len(head) >= UDP6_AT:
+        addresses = tuple(int.from_bytes(head[at : at + 8], "big") for at in range(SRC_IP6_AT, UDP6_AT, 8))
+        return (*addresses, head[PROTOCOL6_AT] << 32 | _ports(head, UDP6_AT, head[PROTOCOL6_AT]))
+    return tuple(int.from_bytes(head[place], "big") for place in (DST_MAC, SRC_MAC, ETHERTYPE))
 
 
 def _ports(head: bytes, at: int, protocol: int) -> int:

@@ -11,22 +11,18 @@ from __future__ import annotations
 from collections import deque
 
 from workloads.machine import Buffer
+from workloads.wire.places import ETHERTYPE, FLOW, IP_AT, IS_IPV4, MACS, PROTOCOL_AT
 
 __all__ = ["FairQueue", "flow_of"]
 
-_TYPE_AT, _IP_AT = 12, 14
-_IPV4 = b"\x08\x00"
 _OPTIONLESS, _UDP = 0x45, 17
-_ADDRESSES = slice(26, 38)
-"""IPv4 addresses and UDP ports"""
-_MACS = slice(0, 12)
 
 
 def flow_of(frame: Buffer) -> bytes:
     """Addresses and ports of a UDP packet over IPv4; of any other frame its two MACs."""
-    is_ip = len(frame) >= _ADDRESSES.stop and bytes(frame[_TYPE_AT:_IP_AT]) == _IPV4
-    is_udp = is_ip and frame[_IP_AT] == _OPTIONLESS and frame[_IP_AT + 9] == _UDP
-    return bytes(frame[_ADDRESSES] if is_udp else frame[_MACS])
+    is_ip = len(frame) >= FLOW.stop and bytes(frame[ETHERTYPE]) == IS_IPV4
+    is_udp = is_ip and frame[IP_AT] == _OPTIONLESS and frame[PROTOCOL_AT] == _UDP
+    return bytes(frame[FLOW] if is_udp else frame[MACS])
 
 
 class FairQueue:

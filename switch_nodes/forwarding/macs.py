@@ -9,10 +9,11 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.forwarding.equal_cost import choose_port, spray_port, sprayed_counts
 from workloads.errors import ScenarioError
 from workloads.machine import Buffer
+from workloads.wire.places import DST_MAC, IP_AT, SRC_MAC
 
 __all__ = ["MacTable", "is_link_local"]
 
-_HEADER_BYTES = 14
+_HEADER_BYTES = IP_AT
 _LINK_LOCAL = bytes.fromhex("0180c20000")
 """01:80:c2:00:00:0x (spanning tree, pause, LLDP) never crosses a bridge"""
 
@@ -78,7 +79,7 @@ class MacTable:
         if len(frame) < _HEADER_BYTES:
             self.verdict = "runt"
             return ()
-        destination, source = bytes(frame[0:6]), bytes(frame[6:12])
+        destination, source = bytes(frame[DST_MAC]), bytes(frame[SRC_MAC])
         self.learn(source, port)
         out = self.lookup(destination, frame)
         self.verdict = "filtered"

@@ -16,6 +16,7 @@ from workloads.wire.aggregation import (
     Policy,
     encode_datagram,
 )
+from workloads.wire.places import UDP_PAYLOAD_AT
 
 if not cython.compiled:
     from switch_nodes.aggregators.packets import put_sum
@@ -26,7 +27,7 @@ __all__ = ["from_slot", "head_of", "rate_packet"]
 
 _ECT = 0x02
 _ECN, _OVERFLOW = int(DatagramFlag.ECN), int(DatagramFlag.OVERFLOW)
-_HEAD = 42
+_HEAD = UDP_PAYLOAD_AT
 """bytes of Ethernet, IP and UDP"""
 
 

@@ -15,11 +15,12 @@ from workloads.datagrams.blocks import MemoryAtEnd
 from workloads.kernels import NEVER
 from workloads.machine import Buffer
 from workloads.quick import Quick
-from workloads.wire.aggregation import AGGREGATION_PORT, Policy
+from workloads.wire.aggregation import AGGREGATION, AGGREGATION_PORT, Policy
+from workloads.wire.places import DPORT, ETHERTYPE, IS_IPV4, PROTOCOL_AT, UDP_PAYLOAD_AT
 
 __all__ = ["GridProgram"]
 
-_HEADERS = 54
+_HEADERS = AGGREGATION.span("sequence", UDP_PAYLOAD_AT).stop
 """bytes up to the end of the sequence number"""
 _COUNTERS = (
     "data_in", "summed", "flushed", "forgotten", "bypassed", "refused", "passed", "turned_away", "collided",
@@ -61,8 +62,8 @@ class GridProgram(ForwardProgram, GridService):
 
     def forward_plainly(self, port: int, frame: bytes) -> None:
         """Datagrams of GRID go where the plan sends them, or nowhere."""
-        if len(frame) >= _HEADERS and frame[12:14] == b"\x08\x00" and frame[23] == 17:
-            ours = int.from_bytes(frame[36:38], "big") == AGGREGATION_PORT and frame[42] & 15 == Policy.GRID
+        if len(frame) >= _HEADERS and frame[ETHERTYPE] == IS_IPV4 and frame[PROTOCOL_AT] == 17:
+            ours = int.from_bytes(frame[DPORT], "big") == AGGREGATION_PORT and frame[UDP_PAYLOAD_AT] & 15 == Policy.GRID
             if ours:
                 self.count("unrouted")
                 return

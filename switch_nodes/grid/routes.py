@@ -8,6 +8,7 @@ import cython
 
 from switch_nodes.routes.layout import PlannedRoute
 from workloads.wire.aggregation import AGGREGATION_PORT
+from workloads.wire.places import DPORT_AT, ETHERTYPE_AT, IP_AT, PROTOCOL_AT, UDP_PAYLOAD_AT
 
 if not cython.compiled:
     from workloads.kernels import get8, get16
@@ -15,8 +16,9 @@ if not cython.compiled:
 
 __all__ = ["RouteTable"]
 
-_LEAST, _IPV4, _NO_OPTIONS, _UDP, _PORT = 42, 0x0800, 0x45, 17, AGGREGATION_PORT
+_LEAST, _IPV4, _NO_OPTIONS, _UDP, _PORT = UDP_PAYLOAD_AT, 0x0800, 0x45, 17, AGGREGATION_PORT
 """Ethernet, IPv4 without options, UDP"""
+_TYPE_AT, _VERSION_AT, _PROTOCOL_AT, _PORT_AT = ETHERTYPE_AT, IP_AT, PROTOCOL_AT, DPORT_AT
 _ANY = -1
 """number that means "any", in the place of a source"""
 
@@ -35,10 +37,10 @@ class RouteTable:
         """None: not one of the plan's datagrams."""
         if (
             len(frame) < _LEAST
-            or get16(frame, 12) != _IPV4
-            or get8(frame, 14) != _NO_OPTIONS
-            or get8(frame, 23) != _UDP
-            or get16(frame, 36) != _PORT
+            or get16(frame, _TYPE_AT) != _IPV4
+            or get8(frame, _VERSION_AT) != _NO_OPTIONS
+            or get8(frame, _PROTOCOL_AT) != _UDP
+            or get16(frame, _PORT_AT) != _PORT
         ):
             return None
         ways = self._ways.get(address_of(frame, True))

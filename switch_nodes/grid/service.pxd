@@ -14,6 +14,7 @@ from workloads.kernels cimport NEVER, bit_of, get8
 from workloads.wire.inspected cimport AT_KIND, AT_PAYLOAD, address_of, addressed, is_sound
 
 cdef long long _ADDRESSED, _HALF, _DATA, _EXPONENTS, _RESULT, _RESEND, _COLLISION, _GRID
+cdef object _NEW, _COMPLETING, _REPEAT, _REFUSED, _RESULT_OWN, _RESULT_OTHER, _RESEND_OWN, _RESEND_OTHER
 
 
 cdef class GridService(SlotService):

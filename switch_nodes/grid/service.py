@@ -29,6 +29,7 @@ from switch_nodes.routes.layout import RouteOrders
 from workloads.datagrams.blocks import Collided, ContributionIgnored
 from workloads.grid.node_shares import ShareTable
 from workloads.wire.aggregation import DatagramError, DatagramFlag, DatagramKind, Policy, decode_datagram
+from workloads.wire.places import UDP_AT
 
 if not cython.compiled:
     from switch_nodes.aggregators.packets import with_flags
@@ -39,10 +40,18 @@ if not cython.compiled:
 
 __all__ = ["GridService"]
 
-_ADDRESSED, _HALF = 34, 1 << 31
+_ADDRESSED, _HALF = UDP_AT, 1 << 31
 """bytes up to the end of the target's address; sequence numbers that are ahead"""
 _DATA, _EXPONENTS, _RESULT = int(DatagramKind.DATA), int(DatagramKind.EXPONENTS), int(DatagramKind.RESULT)
 _RESEND, _COLLISION, _GRID = int(DatagramFlag.RESEND), int(DatagramFlag.COLLISION), int(Policy.GRID)
+_NEW, _COMPLETING, _REPEAT, _REFUSED = (
+    GridSlotEvent.NEW,
+    GridSlotEvent.COMPLETING,
+    GridSlotEvent.REPEAT,
+    GridSlotEvent.REFUSED,
+)
+_RESULT_OWN, _RESULT_OTHER = GridSlotEvent.RESULT_OWN, GridSlotEvent.RESULT_OTHER
+_RESEND_OWN, _RESEND_OTHER = GridSlotEvent.RESEND_OWN, GridSlotEvent.RESEND_OTHER
 _NUMBERS = "q"
 """type code of an array: 64 bits"""
 
@@ -130,7 +139,7 @@ class GridService(SlotService):
             self.refused.forget(a.block)
             self.tally.deliver(a.block, self._now)
         a.slot = slot_index(a.job, a.sequence, self._slots)
-        self._step(a, GridSlotEvent.RESULT_OWN if self.frees(a) else GridSlotEvent.RESULT_OTHER)
+        self._step(a, _RESULT_OWN if self.frees(a) else _RESULT_OTHER)
 
     def frees(self, a: AggregatorArrival) -> bool:
         """Whether a result is that of its slot."""
@@ -179,19 +188,19 @@ class GridService(SlotService):
         if slot is not None and own and (slot.size != a.count or slot.tensor != a.tensor):
             return GridSlotEvent.MISMATCH
         if a.flags & _RESEND:
-            return GridSlotEvent.RESEND_OWN if own else GridSlotEvent.RESEND_OTHER
+            return _RESEND_OWN if own else _RESEND_OTHER
         if not a.wanted >> a.rank & 1 or self.refused.has(a.block):
-            return GridSlotEvent.REFUSED
+            return _REFUSED
         if slot is None:
             if not self.bucket.take(self._shares.together(self._node, a.block) * len(a.frame), self._now):
                 self._count("refused")
                 self.refused.add(a.block)
-                return GridSlotEvent.REFUSED
-            return GridSlotEvent.COMPLETING if a.bitmap == a.wanted else GridSlotEvent.NEW
+                return _REFUSED
+            return _COMPLETING if a.bitmap == a.wanted else _NEW
         if own:
             if slot.bitmap & a.bitmap:
-                return GridSlotEvent.REPEAT
-            return GridSlotEvent.COMPLETING if slot.bitmap | a.bitmap == a.wanted else GridSlotEvent.NEW
+                return _REPEAT
+            return _COMPLETING if slot.bitmap | a.bitmap == a.wanted else _NEW
         ahead: int = (a.sequence - slot.sequence) & 0xFFFFFFFF
         return GridSlotEvent.SUCCESSOR if self._window <= ahead < _HALF else GridSlotEvent.OTHER
 

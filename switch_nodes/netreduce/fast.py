@@ -40,6 +40,9 @@ class _Log(IntEnum):
     DUPLICATE, REPLAYED, AGGREGATED = range(3)
 
 
+_LOG_DUPLICATE, _LOG_REPLAYED = int(_Log.DUPLICATE), int(_Log.REPLAYED)
+
+
 class _Why(IntEnum):
     DONE, PYTHON, ROOM, LOG = range(4)
 
@@ -169,9 +172,9 @@ class FastNetReduceProgram(QueuedFrames, NetReduceProgram):
         """The event that an entry of the log stands for. That of a message's completion (`_Log.AGGREGATED`) looks at
         the message, so ask before a later one takes its place."""
         ring = self._fast_rings[index]
-        if kind == _Log.DUPLICATE:
+        if kind == _LOG_DUPLICATE:
             return PacketIgnored(ring.id, ring.ranks[rank], ring.message_id(message), offset, _DUPLICATE)
-        if kind == _Log.REPLAYED:
+        if kind == _LOG_REPLAYED:
             return ResultReplayed(ring.id, ring.ranks[rank], ring.message_id(message), offset)
         entered = tuple(ring.entered[message % ring.banks].tolist())
         return MessageAggregated(ring.id, ring.message_id(message), ring.packets_of(message), entered)

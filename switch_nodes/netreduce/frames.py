@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import cython
+
 from switch_nodes.netreduce.ring import Ring
 from switch_nodes.netreduce.tables import FrameKind
 from workloads.collectives.ina_header import INA_HEADER_BYTES, InaHeader
 from workloads.config import ELEMENT_BYTES
 from workloads.machine import Buffer
-from workloads.rc.passing import PassingData, Wholeness, read_passing
+from workloads.rc.passing import Wholeness
 from workloads.wire.layout import WireError
+
+if not cython.compiled:
+    from workloads.rc.passing import PassingData, read_passing
 
 __all__ = ["DataPacket", "Edge", "FrameReader", "elements_at", "elements_fit"]
 
 _DAMAGE = {Wholeness.TRIMMED: FrameKind.TRIMMED, Wholeness.DAMAGED: FrameKind.BAD_ICRC}
+_WHOLE, _OTHER, _NOT_DATA = Wholeness.WHOLE, FrameKind.OTHER, FrameKind.NOT_DATA
+_FOREIGN, _DATA = FrameKind.FOREIGN, FrameKind.DATA
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,28 +33,18 @@ class Edge:
     rank: int
 
 
-@dataclass(frozen=True, slots=True)
 class DataPacket:
     """A SEND or WRITE packet from a ring member to its successor."""
 
-    frame: Buffer
-    port: int
-    data: PassingData
-    edges: tuple[Edge, ...]
-    """rings that have this edge, never empty"""
+    __slots__ = ("data", "edges", "frame", "payload_at", "port", "psn", "qpn")
 
-    @property
-    def qpn(self) -> int:
-        return self.data.qpn
-
-    @property
-    def psn(self) -> int:
-        return self.data.psn
-
-    @property
-    def payload_at(self) -> int:
-        """Byte of the frame where the payload begins."""
-        return self.data.payload_at
+    def __init__(self, frame: Buffer, port: int, data: PassingData, edges: tuple[Edge, ...]) -> None:
+        self.frame, self.port, self.data = frame, port, data
+        self.edges = edges
+        """rings that have this edge, never empty"""
+        self.qpn, self.psn = data.qpn, data.psn
+        self.payload_at = data.payload_at
+        """byte of the frame where the payload begins"""
 
     def ina_header(self) -> InaHeader | None:
         """The header at the begin of a message; None when there is none that says "aggregate"."""
@@ -69,24 +66,31 @@ class FrameReader:
 
     def read(self, port: int, frame: Buffer) -> tuple[FrameKind, tuple[Edge, ...], DataPacket | None]:
         """(kind, edges with these addresses, the packet when the kind is DATA). Never raises."""
-        found = read_passing(frame)
-        if found is None:
-            return FrameKind.OTHER, (), None
-        if not found.is_data:
-            return FrameKind.NOT_DATA, (), None
-        edges = self.edges.get(found.addresses, ())
-        if not edges:
-            return FrameKind.FOREIGN, (), None
-        edges_here = tuple(edge for edge in edges if edge.ring.accepts(edge.rank, port))
-        if not edges_here:
-            return FrameKind.WRONG_PORT, edges, None
-        damage = _DAMAGE.get(found.wholeness())
-        if damage is not None:
-            return damage, edges_here, None
-        data = found.data()
-        if data is None:
-            return FrameKind.MALFORMED, edges_here, None
-        return FrameKind.DATA, edges_here, DataPacket(frame, port, data, edges_here)
+        return _read(self.edges, port, frame)
+
+
+def _read(
+    known: dict[tuple[bytes, bytes], tuple[Edge, ...]], port: int, frame: Buffer
+) -> tuple[FrameKind, tuple[Edge, ...], DataPacket | None]:
+    found = read_passing(frame)
+    if found is None:
+        return _OTHER, (), None
+    if not found.is_data:
+        return _NOT_DATA, (), None
+    edges = known.get(found.addresses, ())
+    if not edges:
+        return _FOREIGN, (), None
+    here = [edge for edge in edges if edge.ring.accepts(edge.rank, port)]
+    if not here:
+        return FrameKind.WRONG_PORT, edges, None
+    edges = edges if len(here) == len(edges) else tuple(here)
+    wholeness = found.wholeness()
+    if wholeness is not _WHOLE:
+        return _DAMAGE[wholeness], edges, None
+    data = found.data()
+    if data is None:
+        return FrameKind.MALFORMED, edges, None
+    return _DATA, edges, DataPacket(frame, port, data, edges)
 
 
 def elements_at(payload_at: int, offset: int) -> int:

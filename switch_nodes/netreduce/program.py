@@ -43,9 +43,11 @@ from switch_nodes.netreduce.tables import (
     RingSlotEvent,
 )
 from switch_nodes.program import SlotWait
+from switch_nodes.queued import Queued
 from workloads.automaton import words
 from workloads.errors import ScenarioError
 from workloads.machine import Buffer
+from workloads.quick import Quick
 from workloads.rc.transport import RELIABLE
 
 __all__ = ["NetReduceProgram", "RingContribution"]
@@ -83,6 +85,11 @@ class NetReduceProgram(ForwardProgram):
         self.tables: dict[int, RingConnections] = {}
         self.placement = Placement(self.tables)
         self._set_rings(self._make_rings(config.rings))
+
+    @property
+    def quick(self) -> Quick | None:
+        """None: of a subclass, which may do any of it in another way."""
+        return Queued(self, self._events, self._frames) if type(self) is NetReduceProgram else None
 
     def install(self, rings: Sequence[RingConfig]) -> None:
         """From now on these rings are installed, and no others. A ring that is there with the very same configuration

@@ -8,9 +8,7 @@ Rule 2: a pair that is not in a table needs a peer that breaks the protocol: its
 
 from __future__ import annotations
 
-from enum import Enum
-
-from workloads.automaton import UNFORESEEN, Automaton
+from workloads.automaton import UNFORESEEN, Automaton, Named
 
 __all__ = [
     "CONNECTION_TABLE",
@@ -29,7 +27,7 @@ __all__ = [
 ]
 
 
-class FrameKind(Enum):
+class FrameKind(Named):
     """What a frame is before its connection is looked at."""
 
     OTHER = "not RoCE v2, or RoCE v2 that cannot be read"
@@ -42,7 +40,7 @@ class FrameKind(Enum):
     DATA = "data of a ring edge"
 
 
-class FrameAction(Enum):
+class FrameAction(Named):
     """What the switch does with a frame."""
 
     BYPASS = "forward it as a plain switch does"
@@ -69,7 +67,7 @@ FRAME_TABLE: dict[FrameKind, FrameAction] = {
 }
 
 
-class ConnectionState(Enum):
+class ConnectionState(Named):
     """What the switch knows of (source IP, destination IP, destination QPN) on a ring edge."""
 
     UNKNOWN = "no FIRST or ONLY seen"
@@ -77,7 +75,7 @@ class ConnectionState(Enum):
     RING = "carries INA messages of an installed ring"
 
 
-class ConnectionEvent(Enum):
+class ConnectionEvent(Named):
     """What a data packet is to its connection."""
 
     START_INA = "FIRST or ONLY with an INA header of an installed ring"
@@ -115,14 +113,14 @@ _CONNECTION_STEPS: dict[tuple[ConnectionState, ConnectionEvent], tuple[Connectio
 }
 
 
-class RingSlotState(Enum):
+class RingSlotState(Named):
     EMPTY = "no contribution to the message that the slot serves"
     OPEN = "some contributions"
     PARTIAL = "all contributions of a leaf's rack, their sum was sent up; no value yet"
     DONE = "all contributions and the value"
 
 
-class RingSlotEvent(Enum):
+class RingSlotEvent(Named):
     """What a data packet is to its slot; RECLAIM is no packet."""
 
     DELIVERED = "of a message that its receiver provably has"
@@ -141,7 +139,7 @@ class RingSlotEvent(Enum):
     RECLAIM = "a later message completed here: no host needs this one any more"
 
 
-class RingSlotAction(Enum):
+class RingSlotAction(Named):
     """What is done with the packet; `SlotActions` has a handler for each but CLEAR, which no packet brings about."""
 
     STORE = "keep it in the slot"

@@ -12,5 +12,4 @@ cdef class PsService(AggregatorService):
     # it could be AggregatorService, whose table of methods lacks those below.
     cdef bint _in_trees
 
-    cpdef bytes _copy(self, AggregatorArrival a, object child, bytes frame)
     cpdef object place(self, ServedJob served, long long sequence)

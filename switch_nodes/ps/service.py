@@ -7,7 +7,6 @@ import cython
 from switch_nodes.aggregators.arrival import AggregatorArrival
 from switch_nodes.aggregators.served import ServedJob
 from switch_nodes.aggregators.service import AggregatorService
-from switch_nodes.jobs import TreeChild
 from switch_nodes.ps.trees import TreeJob, TreePlace
 
 if not cython.compiled:
@@ -32,15 +31,12 @@ class PsService(AggregatorService):
     def _send_copies(self, a: AggregatorArrival, frame: bytes) -> None:
         """A copy by each port of the tree: to a worker, or to a switch on the way to the first worker behind it."""
         assert a.served is not None
-        for child in self.place(a.served, a.sequence).children:
-            self._count("results_out")
-            self.outbox.append((child.port, self._copy(a, child, frame)))
-
-    def _copy(self, a: AggregatorArrival, child: TreeChild, frame: bytes) -> bytes:
-        assert a.served is not None
         config = a.served.config
-        first = config.members[(child.ranks & -child.ranks).bit_length() - 1]
-        return addressed(frame, first.mac, config.service_ip if child.host < 0 else first.ip)
+        members, service_ip = config.members, config.service_ip
+        for port, rank, to_switch in self.place(a.served, a.sequence).copies:
+            first = members[rank]
+            self._count("results_out")
+            self.outbox.append((port, addressed(frame, first.mac, service_ip if to_switch else first.ip)))
 
     def _emit_up(self, served: ServedJob, sequence: int, frame: bytes) -> None:
         self.outbox.append((self.place(served, sequence).up, frame))

@@ -6,6 +6,7 @@ from switch_nodes.aggregators.served cimport ServedJob
 cdef class TreePlace:
     cdef public object children, below
     cdef public dict by_port
+    cdef public list copies
     cdef public long long up
     cdef public bint meets
 

@@ -20,6 +20,10 @@ class TreePlace:
     def __init__(self, links: TreeLinks) -> None:
         self.up, self.children = links.up, links.children
         self.by_port = {child.port: child for child in links.children}
+        self.copies = [
+            (child.port, (child.ranks & -child.ranks).bit_length() - 1, child.host < 0) for child in links.children
+        ]
+        """of a result: port, rank of the first worker behind it, and whether a switch is there"""
         self.below = sum(child.ranks for child in links.children)
         """bitmap of the workers"""
         self.meets = len(links.children) > 1

@@ -15,10 +15,11 @@ from switch_nodes.steering.steer import Priority, falls_back, steering_rules
 from switch_nodes.steering.table import FlowTable, fields_of
 from workloads.errors import ScenarioError
 from workloads.machine import Buffer
+from workloads.wire.places import IP_AT
 
 __all__ = ["SteerProgram"]
 
-_HEADER_BYTES = 14
+_HEADER_BYTES = IP_AT
 
 
 class SteerProgram(ProgramBase):

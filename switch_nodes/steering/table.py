@@ -7,10 +7,23 @@ from dataclasses import dataclass
 
 from switch_nodes.steering.rules import FlowRule
 from workloads.machine import Buffer
+from workloads.wire.envelope import UDP
+from workloads.wire.places import (
+    DST_IP,
+    DST_MAC,
+    ETHERTYPE,
+    FRAGMENT,
+    IP_AT,
+    IS_IPV4,
+    PROTOCOL_AT,
+    SRC_IP,
+    TOS_AT,
+    UDP_AT,
+)
 
 __all__ = ["FlowTable", "FrameFields", "fields_of"]
 
-_ETHERNET, _IPV4, _UDP = 14, 20, 17
+_UDP = 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +40,20 @@ class FrameFields:
 
 def fields_of(port: int, frame: Buffer) -> FrameFields:
     """`frame`: an Ethernet frame of at least 14 bytes. Fragments behind the first have no UDP header."""
-    destination = bytes(frame[:6])
-    if bytes(frame[12:14]) != b"\x08\x00" or len(frame) < _ETHERNET + _IPV4 or frame[_ETHERNET] >> 4 != 4:
+    destination = bytes(frame[DST_MAC])
+    if bytes(frame[ETHERTYPE]) != IS_IPV4 or len(frame) < UDP_AT or frame[IP_AT] >> 4 != 4:
         return FrameFields(port, destination)
-    udp = _ETHERNET + 4 * (frame[_ETHERNET] & 15)
-    first = not int.from_bytes(frame[20:22], "big") & 0x1FFF
-    has_udp = frame[23] == _UDP and first and len(frame) >= udp + 4
+    udp = IP_AT + 4 * (frame[IP_AT] & 15)
+    dport = UDP.span("dport", udp)
+    first = not int.from_bytes(frame[FRAGMENT], "big") & 0x1FFF
+    has_udp = frame[PROTOCOL_AT] == _UDP and first and len(frame) >= dport.stop
     return FrameFields(
         port,
         destination,
-        bytes(frame[26:30]),
-        bytes(frame[30:34]),
-        frame[15] >> 2,
-        int.from_bytes(frame[udp + 2 : udp + 4], "big") if has_udp else None,
+        bytes(frame[SRC_IP]),
+        bytes(frame[DST_IP]),
+        frame[TOS_AT] >> 2,
+        int.from_bytes(frame[dport], "big") if has_udp else None,
     )
 
 

@@ -16,8 +16,10 @@ from switch_nodes.jobs import JobConfig, JobMember
 from switch_nodes.switchml.pool import Pool, envelope_to
 from workloads.datagrams.arrival import Arrival
 from workloads.errors import InternalError
-from workloads.switchml.uc_mapping import from_write, key_version, to_write
-from workloads.uc import UcEndpoint, UcError, UcPairs
+from workloads.switchml.uc_mapping import arrived, frames_of, from_write, key_version, to_write
+from workloads.transports.endpoint import Endpoint
+from workloads.uc import UcMessage, UcPairs
+from workloads.uc.transport import UNRELIABLE
 from workloads.wire.aggregation import (
     AggregationHeader,
     DatagramError,
@@ -26,6 +28,7 @@ from workloads.wire.aggregation import (
     Policy,
     decode_datagram,
 )
+from workloads.wire.places import UDP_PAYLOAD_AT
 
 if not cython.compiled:
     from workloads.kernels import copy_bytes, finished, get8, new_draft, put8, put16, put32, write_words
@@ -33,6 +36,7 @@ if not cython.compiled:
         AT_BITMAP0,
         AT_EXPONENT0,
         AT_EXPONENT1,
+        AT_FAN_IN0,
         AT_FLAGS,
         AT_KIND,
         AT_NELEM,
@@ -49,7 +53,7 @@ NOT_OURS, OURS, UNFINISHED = range(3)
 """what a frame brings: it is to be forwarded as by any switch; a packet of a job; a part of one"""
 _NOT_OURS, _OURS, _UNFINISHED = range(3)
 _RESULT, _POLICY = int(DatagramKind.RESULT), int(Policy.SWITCHML)
-_HEADER_AT = 42
+_HEADER_AT = UDP_PAYLOAD_AT
 _EMPTY, _UNWANTED = int(DatagramFlag.EMPTY), int(DatagramFlag.UNWANTED)
 
 
@@ -61,9 +65,13 @@ class ServiceFraming:
     def write(
         self, asked: Arrival, pool: Pool, slot: int, first: int, end: int, outbox: deque[tuple[int, Any]]
     ) -> None:
-        """The sum of a slot, to ranks first .. end - 1, as frames to be sent in this order. `asked`: the packet that it
-        answers."""
+        """The sum of a slot, to members first .. end - 1, as frames to be sent in this order. `asked`: the packet that
+        it answers."""
         raise NotImplementedError
+
+    def write_up(self, asked: Arrival, pool: Pool, slot: int, outbox: deque[tuple[int, Any]]) -> None:
+        """The sum of a rack, to the root. `asked`: the packet that completed or repeated it."""
+        raise InternalError("a job over unreliable connections has one switch")
 
 
 def create_service(jobs: Sequence[JobConfig]) -> ServiceFraming:
@@ -75,7 +83,9 @@ def create_service(jobs: Sequence[JobConfig]) -> ServiceFraming:
 
 class UdpService(ServiceFraming):
     def __init__(self, jobs: Sequence[JobConfig]) -> None:
-        self._services = frozenset([int.from_bytes(job.service_ip, "big") for job in jobs])
+        own = [job.leaves[job.levels.own] for job in jobs if job.levels is not None and job.levels.own is not None]
+        addresses = [job.service_ip for job in jobs] + [leaf.ip for leaf in own]
+        self._services = frozenset([int.from_bytes(address, "big") for address in addresses])
         self._first = int.from_bytes(jobs[0].service_ip, "big") if jobs else -1
 
     def read(self, frame: bytes, found: Arrival) -> int:
@@ -104,7 +114,8 @@ class UdpService(ServiceFraming):
                 copy_bytes(draft, _HEADER_AT, asked.frame, _HEADER_AT, AT_PAYLOAD - _HEADER_AT)
                 put8(draft, AT_KIND, _RESULT)
                 put16(draft, AT_FLAGS, flags if is_wanted else flags | _UNWANTED)
-                put32(draft, AT_BITMAP0, pool.everyone)
+                put32(draft, AT_BITMAP0, pool.complete)
+                put8(draft, AT_FAN_IN0, pool.fan_in)
                 put16(draft, AT_NELEM, count)
                 put8(draft, AT_EXPONENT0, pool.exponent0[slot])
                 put8(draft, AT_EXPONENT1, pool.exponent1[slot])
@@ -119,34 +130,48 @@ class UdpService(ServiceFraming):
                 bare = frame
             outbox.append((pool.ports[rank], frame))
 
+    def write_up(self, asked: Arrival, pool: Pool, slot: int, outbox: deque[tuple[int, Any]]) -> None:
+        count, flags = pool.elements_at(slot), asked.flags & ~(_EMPTY | _UNWANTED)
+        if pool.length[slot] < 0:
+            flags |= _EMPTY
+        if not pool.wanted[slot]:
+            flags |= _UNWANTED
+        size = AT_PAYLOAD + 4 * count
+        draft = new_draft(size)
+        copy_bytes(draft, 0, pool.head_up, 0, _HEADER_AT)
+        copy_bytes(draft, _HEADER_AT, asked.frame, _HEADER_AT, AT_PAYLOAD - _HEADER_AT)
+        put16(draft, AT_FLAGS, flags)
+        put32(draft, AT_BITMAP0, 1 << pool.leaf)
+        put8(draft, AT_FAN_IN0, pool.leaves)
+        put16(draft, AT_NELEM, count)
+        put8(draft, AT_EXPONENT0, pool.exponent0[slot])
+        put8(draft, AT_EXPONENT1, pool.exponent1[slot])
+        write_words(draft, AT_PAYLOAD, pool.values, pool.value_at(slot), count)
+        seal(draft, size)
+        outbox.append((pool.up, finished(draft)))
+
 
 class UcService(ServiceFraming):
     """One endpoint per service address. Which job, worker and index a packet is for, its queue pair says."""
 
     def __init__(self, jobs: Sequence[JobConfig]) -> None:
-        self._endpoints: dict[bytes, UcEndpoint] = {}
+        self._endpoints: dict[bytes, Endpoint[UcMessage]] = {}
         self._places: dict[tuple[bytes, int], tuple[JobConfig, JobMember, int]] = {}
         longest = 4 * max([job.elements for job in jobs])
         for job in jobs:
-            endpoint = self._endpoints.setdefault(job.service_ip, UcEndpoint(job.service_ip, longest))
+            endpoint = self._endpoints.setdefault(job.service_ip, UNRELIABLE.endpoint(longest=longest))
             for member in job.members:
                 envelope = envelope_to(job, member)
-                for cell in range(job.slots):
-                    qp = _pairs(member).service_qp(cell, envelope)
-                    endpoint.add_qp(qp)
+                pairs = [_pairs(member).service_qp(cell, envelope) for cell in range(job.slots)]
+                endpoint.add_qps(pairs)
+                for cell, qp in enumerate(pairs):
                     self._places[job.service_ip, qp.qpn] = job, member, job.first_slot + cell
 
     def read(self, frame: bytes, found: Arrival) -> int:
-        for service_ip, endpoint in self._endpoints.items():
-            if endpoint.is_for_us(frame):
-                return self._take(service_ip, endpoint, frame, found)
-        return _NOT_OURS
-
-    def _take(self, service_ip: bytes, endpoint: UcEndpoint, frame: bytes, found: Arrival) -> int:
-        try:
-            message = endpoint.receive(frame)
-        except UcError as error:
-            raise DatagramError(error.reason, str(error)) from None
+        service_ip = UNRELIABLE.target_of(frame)
+        if service_ip is None or service_ip not in self._endpoints:
+            return _NOT_OURS
+        message = arrived(self._endpoints[service_ip], frame)
         if message is None:
             return _UNFINISHED
         job, member, slot = self._places[service_ip, message.qpn]
@@ -185,7 +210,7 @@ class UcService(ServiceFraming):
             member = pool.members[rank]
             pairs = _pairs(member)
             sent = to_write(header, pairs.va, 4 * config.elements, pairs.rkey, payload)
-            for frame in endpoint.send(pairs.service_qpn + asked.slot - config.first_slot, sent):
+            for frame in frames_of(endpoint, pairs.service_qpn + asked.slot - config.first_slot, sent):
                 outbox.append((member.port, frame))
 
 

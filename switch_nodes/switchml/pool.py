@@ -10,7 +10,7 @@ import numpy as np
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.job_checks import check_job, job_refused
-from switch_nodes.jobs import JobConfig, JobMember
+from switch_nodes.jobs import JobConfig, JobMember, RackLevels
 from switch_nodes.occupancy import Occupancy
 from switch_nodes.switchml.tables import PoolSlotState
 from workloads.automaton import number_of
@@ -33,25 +33,43 @@ __all__ = ["VERSIONS", "Pool", "check_jobs", "envelope_to"]
 VERSIONS = 2
 _DTYPES = ("float32", "int32")
 _NONE = -1
-_FREE, _FILLING, _DONE = (number_of(state) for state in (PoolSlotState.FREE, PoolSlotState.FILLING, PoolSlotState.DONE))
+_FREE, _FILLING, _DONE, _WAITING = (number_of(state) for state in PoolSlotState)
 
 
 class Pool(Occupancy):
     """A slot is one version of one index: number version * slots + index, index from 0 within the job. `values` has
-    the elements of all, one slot behind the other."""
+    the elements of all, one slot behind the other.
+
+    Its members are the workers at this switch, or, at the root of two tiers, the leaf switches. Tables and bitmaps
+    count members; `below` says which ranks each one brings."""
 
     versions = VERSIONS
 
     def __init__(self, config: JobConfig) -> None:
         super().__init__()
         self.config, self.job = config, config.job
-        self.size, self.slots, self.elements = len(config.members), config.slots, config.elements
+        self.members = _members_of(config)
+        self.below = _ranks_below(config)
+        """ranks whose contributions each member brings"""
+        self.size, self.slots, self.elements = len(self.members), config.slots, config.elements
         self.first_slot = config.first_slot
         self.everyone = bit_of(self.size) - 1
-        self.members = config.members
-        self.addresses: Any = array("q", [int.from_bytes(member.ip, "big") for member in config.members])
-        """IPv4, by rank, as `ports`"""
-        self.ports: Any = array("q", [member.port for member in config.members])
+        self.addresses: Any = array("q", [int.from_bytes(member.ip, "big") for member in self.members])
+        """IPv4, by member, as `ports` and `bits`"""
+        self.ports: Any = array("q", [member.port for member in self.members])
+        self.bits: Any = array("q", [bit_of(member.rank) for member in self.members])
+        """what `bitmap0` of its packets says"""
+        self.leaves = len(config.leaves)
+        self.leaf = -1 if config.levels is None or config.levels.own is None else config.levels.own
+        """number of this leaf switch, for the root its rank; -1: no switch is above this one"""
+        self.up = -1 if self.leaf < 0 else config.leaves[self.leaf].port
+        self.rack = 0 if self.leaf < 0 else sum([bit_of(member.rank) for member in self.members])
+        """bitmap of the ranks in a sum for the root"""
+        self.service = int.from_bytes(config.service_ip, "big")
+        self.fan_in = len(config.members if self.is_lowest else config.leaves)
+        """as packets from and to members say"""
+        self.complete = bit_of(self.fan_in) - 1
+        """`bitmap0` of results"""
         count = VERSIONS * self.slots
         self.values: Any = np.zeros(count * config.elements, np.int32)
 
@@ -62,6 +80,8 @@ class Pool(Occupancy):
         """bitmap of the workers that are inside"""
         self.inside = table(0)
         """contributions in the sum; `size`: complete"""
+        self.answered = table(0)
+        """of a leaf: whether the slot has the root's sum, instead of the rack's"""
         self.block = table(_NONE)
         """block that the slot serves"""
         self.length = table(0)
@@ -70,17 +90,25 @@ class Pool(Occupancy):
         """bitmap of the workers that need the elements of the sum"""
         self.exponent0, self.exponent1 = table(0), table(0)
         self.entered = table(0, count * self.size)
-        """[slot * size + rank], how often its contribution was added; statistics only"""
+        """[slot * size + member], how often its contribution was added; statistics only"""
         self.newest = table(_NONE, self.size * self.slots)
-        """[rank * slots + index]: the newest block that it sent for this index, in either version"""
+        """[member * slots + index]: the newest block that it sent for this index, in either version"""
         self.opened = table(0)
         """time when the first contribution to the sum came"""
-        header = AggregationHeader(Policy.SWITCHML, DatagramKind.RESULT, self.job, 1, 0, self.everyone, self.size)
+        header = AggregationHeader(Policy.SWITCHML, DatagramKind.RESULT, self.job, 1, 0, self.complete, self.fan_in)
         self.heads = [
             encode_datagram(envelope_to(config, member), AGGREGATION_PORT, header, b"") if member.uc is None else b""
-            for member in config.members
+            for member in self.members
         ]
-        """what a result over UDP begins with, by rank"""
+        """what a result over UDP begins with, by member"""
+        self.head_up = b"" if self.leaf < 0 else _head_up(config, self.leaf)
+        """what a sum of the rack begins with"""
+
+    @property
+    def is_lowest(self) -> bool:
+        """Whether its members are workers."""
+        levels = self.config.levels
+        return levels is None or levels.own is not None
 
     def value_at(self, slot: int) -> int:
         """Where its elements begin."""
@@ -95,23 +123,59 @@ class Pool(Occupancy):
         """Number of a `PoolSlotState`."""
         if not self.seen[slot]:
             return _FREE
-        return _DONE if self.inside[slot] == self.size else _FILLING
+        if self.inside[slot] != self.size:
+            return _FILLING
+        return _DONE if self.leaf < 0 or self.answered[slot] else _WAITING
 
-    def rank_of(self, address: int) -> int:
+    def member_of(self, address: int) -> int:
         """-1: it is no member's."""
-        for rank in range(self.size):
-            if self.addresses[rank] == address:
-                return rank
+        for member in range(self.size):
+            if self.addresses[member] == address:
+                return member
         return -1
 
+    def rank_of(self, member: int) -> int:
+        """The rank in events: of the worker, or of the first one below a leaf."""
+        rank: int = self.below[member][0]
+        return rank
+
     def contributions(self, slot: int) -> tuple[int, ...]:
-        """Per rank."""
+        """Per rank of the job, those of other racks included."""
         first = slot * self.size
-        return tuple([self.entered[at] for at in range(first, first + self.size)])
+        if self.config.levels is None:
+            return tuple([self.entered[at] for at in range(first, first + self.size)])
+        counts = [0] * len(self.config.members)
+        for member, ranks in enumerate(self.below):
+            for rank in ranks:
+                counts[rank] = self.entered[first + member]
+        return tuple(counts)
 
     @property
     def open_slots(self) -> int:
-        return sum([self.state(slot) == _FILLING for slot in range(VERSIONS * self.slots)])
+        return sum([self.state(slot) in (_FILLING, _WAITING) for slot in range(VERSIONS * self.slots)])
+
+
+def _members_of(config: JobConfig) -> tuple[JobMember, ...]:
+    """Of the pool."""
+    levels = config.levels
+    if levels is None:
+        return config.members
+    return config.leaves if levels.own is None else tuple(config.members[rank] for rank in levels.racks[levels.own])
+
+
+def _ranks_below(config: JobConfig) -> tuple[tuple[int, ...], ...]:
+    levels = config.levels
+    if levels is not None and levels.own is None:
+        return levels.racks
+    return tuple((member.rank,) for member in _members_of(config))
+
+
+def _head_up(config: JobConfig, leaf: int) -> bytes:
+    """A leaf is a worker of the root, and sends as one."""
+    own = config.leaves[leaf]
+    envelope = Envelope(own.mac, config.service_mac, own.ip, config.service_ip, AGGREGATION_PORT)
+    header = AggregationHeader(Policy.SWITCHML, DatagramKind.DATA, config.job, 1, 0, bit_of(leaf), len(config.leaves))
+    return encode_datagram(envelope, AGGREGATION_PORT, header, b"")
 
 
 def envelope_to(config: JobConfig, member: JobMember) -> Envelope:
@@ -138,8 +202,32 @@ def check_jobs(switch: SwitchConfig) -> None:
             if config.first_slot < end and first < last:
                 problem, allowed = "its slots are also those of another job", "a part of the pool of its own"
                 raise job_refused(switch, config, problem, f"job {other}", allowed)
+        if config.levels is not None:
+            _check_levels(switch, config, config.levels)
         _check_pairs(switch, config, qpns)
         taken.append((config.job, config.first_slot, last))
+
+
+def _check_levels(switch: SwitchConfig, config: JobConfig, levels: RackLevels) -> None:
+    """The switch's place in two tiers."""
+    racks, leaves, own = levels.racks, config.leaves, levels.own
+    if sorted(rank for rack in racks for rank in rack) != list(range(len(config.members))) or not all(racks):
+        raise job_refused(switch, config, "racks", racks, "each rank in one of them, and none without ranks")
+    if [leaf.rank for leaf in leaves] != list(range(len(racks))):
+        found = [leaf.rank for leaf in leaves]
+        raise job_refused(switch, config, "leaf switches", found, f"{len(racks)}, one for each rack, in this order")
+    if len({leaf.ip for leaf in leaves} | {config.service_ip}) != len(leaves) + 1:
+        addresses = [leaf.ip.hex() for leaf in leaves]
+        allowed = "one each, and not that of the service"
+        raise job_refused(switch, config, "addresses of leaf switches", addresses, allowed)
+    if levels.collects != (own is None) or own not in (None, *range(len(racks))):
+        allowed = "a rack whose sum goes on (collects: false), or no rack and collects: true"
+        raise job_refused(switch, config, "place in the tiers", f"rack {own}, collects: {levels.collects}", allowed)
+    if any(member.uc is not None for member in config.members):
+        raise job_refused(switch, config, "framing over two tiers", "queue pairs", "UDP")
+    for leaf in leaves if own is None else (leaves[own],):
+        if not 0 <= leaf.port < switch.ports:
+            raise job_refused(switch, config, f"port of leaf {leaf.rank}", leaf.port, f"0 .. {switch.ports - 1}")
 
 
 def _check_pairs(switch: SwitchConfig, config: JobConfig, taken: set[tuple[bytes, int]]) -> None:

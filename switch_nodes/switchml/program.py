@@ -3,7 +3,8 @@ decided).
 
 Workers send blocks to slots of the switch's pool; it adds them, and when all are inside it sends the sum to all. Each
 index has two versions. A worker uses one only when it has the result of the other, so the switch keeps a sum until no
-worker can ask for it any more. `service` does that; here is what it shares with all programs.
+worker can ask for it any more. Over two tiers a leaf switch sums its rack, and is a worker of the root. `service` does
+that; here is what it shares with all programs.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ __all__ = ["SwitchMlProgram"]
 
 _FRAME_REASONS = ("checksum", "icrc", "malformed", "unknown_qp", "gap", "invalid", "wrong_port", "bad_slot")
 _COUNTERS = ("data_in", "results_out", "replayed", "bypassed")
+_LEAF_COUNTERS = ("partials_out", "sums_in")
 
 
 class SwitchMlProgram(ServingProgram[Pool]):
@@ -35,6 +37,8 @@ class SwitchMlProgram(ServingProgram[Pool]):
         super().__init__(config)
         check_jobs(config)
         self.served = {job.job: self.pool_class(job) for job in config.jobs}
+        if any(pool.leaf >= 0 for pool in self.served.values()):
+            self.counters |= dict.fromkeys(_LEAF_COUNTERS, 0)
         self.service = self.service_class(self, config, self.served, create_service(config.jobs))
 
     @property

@@ -14,10 +14,24 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.switchml.framing import ServiceFraming
 from switch_nodes.switchml.pool import Pool
-from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, PoolSlotAction, PoolSlotEvent, PoolSlotState
+from switch_nodes.switchml.tables import (
+    DROP_REASONS,
+    LEAF_SLOT_TABLE,
+    SLOT_TABLE,
+    PoolSlotAction,
+    PoolSlotEvent,
+    PoolSlotState,
+)
 from workloads.automaton import words
 from workloads.datagrams.arrival import Arrival
-from workloads.datagrams.blocks import BlockReplayed, BlockSummed, ContributionIgnored, SlotChanged, SlotMixed
+from workloads.datagrams.blocks import (
+    BlockReplayed,
+    BlockSummed,
+    ContributionIgnored,
+    PartialSent,
+    SlotChanged,
+    SlotMixed,
+)
 from workloads.quick import Quick
 from workloads.wire.aggregation import DatagramError, DatagramFlag, DatagramKind
 
@@ -27,14 +41,16 @@ if not cython.compiled:
 
 __all__ = ["Contribution", "PoolService"]
 
-_DATA, _EXPONENTS = int(DatagramKind.DATA), int(DatagramKind.EXPONENTS)
+_DATA, _EXPONENTS, _RESULT = int(DatagramKind.DATA), int(DatagramKind.EXPONENTS), int(DatagramKind.RESULT)
 _VERSION_FLAG, _SEQUENCES = int(DatagramFlag.VERSION), 1 << 32
 _EMPTY, _UNWANTED = int(DatagramFlag.EMPTY), int(DatagramFlag.UNWANTED)
 _STATES, _EVENTS, _ACTIONS = tuple(PoolSlotState), tuple(PoolSlotEvent), tuple(PoolSlotAction)
 _CAUSES = len(_EVENTS)
-_FREE, _FILLING, _DONE = range(3)
-_NEW, _COMPLETING, _REPEAT, _MISMATCH, _OVERRUN, _STALE, _MOVED_ON, _LAST_MOVED_ON = range(8)
-_STORE, _STORE_AND_ANSWER, _REPLAY = range(3)
+_FREE, _FILLING, _DONE, _WAITING = range(4)
+_NEW, _COMPLETING, _REPEAT, _MISMATCH, _OVERRUN, _STALE, _MOVED_ON, _LAST_MOVED_ON, _SUM = range(9)
+_STORE, _STORE_AND_ANSWER, _REPLAY, _STORE_AND_RAISE, _RAISE, _SPREAD = range(6)
+_OF_LEAF = len(_STATES) * _CAUSES
+"""where the steps of a leaf begin, behind those of other switches"""
 
 
 class Contribution(Arrival):
@@ -43,8 +59,9 @@ class Contribution(Arrival):
     def __init__(self) -> None:
         Arrival.__init__(self)
         self.pool: Pool | None = None
-        self.rank = self.version = self.cell = self.place = self.block = 0
-        """cell: index within the job's part of the pool; place: of that version of it; block: from 0"""
+        self.rank = self.named = self.version = self.cell = self.place = self.block = 0
+        """rank: of the member in its pool; named: of the worker, or of the first one below a leaf, -1: from the root;
+        cell: index within the job's part of the pool; place: of that version of it; block: from 0"""
 
 
 class PoolService(Quick):
@@ -55,15 +72,18 @@ class PoolService(Quick):
         self._program, self._served, self._framing = program, served, framing
         self._traced = config.trace
         after, actions = SLOT_TABLE.numbered(PoolSlotState, PoolSlotEvent)
-        self._after: Any = array("q", after)
-        self._actions: Any = array("q", actions)
+        leaf_after, leaf_actions = LEAF_SLOT_TABLE.numbered(PoolSlotState, PoolSlotEvent)
+        self._after: Any = array("q", after + leaf_after)
+        self._actions: Any = array("q", actions + leaf_actions)
         self._now = 0
-        self._data_in = self._results_out = self._replayed = 0
+        self._data_in = self._results_out = self._replayed = self._partials_out = self._sums_in = 0
         self._contribution = Contribution()
 
     def counters(self) -> dict[str, int]:
         """Since the start, those that are counted here."""
-        return {"data_in": self._data_in, "results_out": self._results_out, "replayed": self._replayed}
+        found = {"data_in": self._data_in, "results_out": self._results_out, "replayed": self._replayed}
+        of_leaves = {"partials_out": self._partials_out, "sums_in": self._sums_in}
+        return found | {name: count for name, count in of_leaves.items() if name in self._program.counters}
 
     def take(self, port: int, frame: bytes, now: int) -> None:
         self._now = now
@@ -77,26 +97,32 @@ class PoolService(Quick):
             self._program.count("bypassed")
             self._program.forward(port, frame)
         elif brings != UNFINISHED:
-            self._data_in += 1
             c.block = (c.sequence - 1) % _SEQUENCES
+            pool: Pool | None = self._served.get(c.job)
+            if pool is not None and pool.leaf >= 0 and c.kind == _RESULT:
+                self._sums_in += 1
+                if self._place_sum(port, c, pool):
+                    self._take_sum(c, pool)
+                return
+            self._data_in += 1
             if self._place(port, c):
                 self._aggregate(c)
 
     def _place(self, port: int, c: Contribution) -> bool:
         """The slot of a packet; False, and an event, when it has none."""
         pool: Pool | None = self._served.get(c.job)
-        rank = -1 if pool is None else pool.rank_of(c.source)
+        rank = -1 if pool is None else pool.member_of(c.source)
         if pool is None or rank < 0 or (c.kind != _DATA and c.kind != _EXPONENTS):
             self._ignore(c.job, -1, -1, c.slot, "malformed")
             return False
-        c.pool, c.rank, c.cell = pool, rank, c.slot - pool.first_slot
+        c.pool, c.rank, c.named, c.cell = pool, rank, pool.rank_of(rank), c.slot - pool.first_slot
         if pool.ports[rank] != port:
             self._refuse(c, "wrong_port")
         elif c.cell < 0 or c.cell >= pool.slots:
             self._refuse(c, "bad_slot")
         elif (
-            c.bitmap != bit_of(c.rank)
-            or c.fan_in != pool.size
+            c.bitmap != pool.bits[c.rank]
+            or c.fan_in != pool.fan_in
             or c.count > pool.elements
             or c.op
             or (c.flags & _EMPTY and (c.count or c.kind != _DATA))
@@ -108,8 +134,29 @@ class PoolService(Quick):
             return True
         return False
 
+    def _place_sum(self, port: int, c: Contribution, pool: Pool) -> bool:
+        """As `_place`, of what the root sends to a leaf."""
+        c.pool, c.rank, c.named, c.cell = pool, -1, -1, c.slot - pool.first_slot
+        if port != pool.up:
+            self._refuse(c, "wrong_port")
+        elif c.cell < 0 or c.cell >= pool.slots:
+            self._refuse(c, "bad_slot")
+        elif (
+            c.source != pool.service
+            or c.bitmap != bit_of(pool.leaves) - 1
+            or c.fan_in != pool.leaves
+            or c.count > pool.elements
+            or c.op
+        ):
+            self._refuse(c, "malformed")
+        else:
+            c.version = self.version_of(c.flags)
+            c.place = c.version * pool.slots + c.cell
+            return True
+        return False
+
     def _refuse(self, c: Contribution, reason: str) -> None:
-        self._ignore(c.job, c.rank, c.block, c.slot, reason)
+        self._ignore(c.job, c.named, c.block, c.slot, reason)
 
     def version_of(self, flags: int) -> int:
         return 1 if flags & _VERSION_FLAG else 0
@@ -119,11 +166,8 @@ class PoolService(Quick):
         assert pool is not None
         event = self.slot_event(c)
         before = pool.state(c.place)
-        step = before * _CAUSES + event
-        if self._traced:
-            self._tell_step(c, c.version, before, event, self._after[step])
-        action = self._actions[step]
-        if action > _REPLAY:
+        action = self._step(c, c.version, before, event)
+        if action > _SPREAD:
             self._refuse(c, DROP_REASONS[_ACTIONS[action]])
             return
         pool.newest[c.rank * pool.slots + c.cell] = c.block
@@ -134,8 +178,43 @@ class PoolService(Quick):
             self.store(c)
         elif action == _STORE_AND_ANSWER:
             self.store_and_answer(c)
+        elif action == _STORE_AND_RAISE:
+            self.store_and_raise(c)
+        elif action == _RAISE:
+            self.raise_again(c)
         else:
             self.replay(c)
+
+    def _take_sum(self, c: Contribution, pool: Pool) -> None:
+        """No worker's packet: it changes neither bitmaps nor who has moved on."""
+        action = self._step(c, c.version, pool.state(c.place), self.sum_event(c))
+        if action == _SPREAD:
+            self.spread(c)
+        else:
+            self._refuse(c, DROP_REASONS[_ACTIONS[action]])
+
+    def _step(self, c: Contribution, version: int, before: int, event: int) -> int:
+        """The action of the table of this switch, by number."""
+        assert c.pool is not None
+        step = before * _CAUSES + event
+        if c.pool.leaf >= 0:
+            step += _OF_LEAF
+        if self._traced:
+            self._tell_step(c, version, before, event, self._after[step])
+        action: int = self._actions[step]
+        return action
+
+    def sum_event(self, c: Contribution) -> int:
+        """What the root's sum is to its slot, a `PoolSlotEvent` by number. The block decides: a late copy of the sum of
+        an older use of the slot is never taken for that of the present one."""
+        pool, slot = c.pool, c.place
+        assert pool is not None
+        if not pool.seen[slot] or self.is_older(c.block, pool.block[slot]):
+            return _STALE
+        expected = pool.length[slot] if pool.wanted[slot] else 0
+        if pool.block[slot] != c.block or (expected >= 0 and c.count != expected):
+            return _MISMATCH
+        return _SUM
 
     def slot_event(self, c: Contribution) -> int:
         """What the packet is to its slot, a `PoolSlotEvent` by number; the state is looked at only for what the table
@@ -149,7 +228,8 @@ class PoolService(Quick):
             return _MISMATCH
         if seen >> c.rank & 1:
             return _REPEAT
-        if pool.state((1 - c.version) * pool.slots + c.cell) == _FILLING:
+        other = pool.state((1 - c.version) * pool.slots + c.cell)
+        if other in (_FILLING, _WAITING):
             return _OVERRUN
         return _COMPLETING if seen | bit_of(c.rank) == pool.everyone else _NEW
 
@@ -173,8 +253,7 @@ class PoolService(Quick):
             return
         is_last = seen == bit_of(c.rank)
         if self._traced:
-            event, before = _LAST_MOVED_ON if is_last else _MOVED_ON, pool.state(other)
-            self._tell_step(c, 1 - c.version, before, event, self._after[before * _CAUSES + event])
+            self._step(c, 1 - c.version, pool.state(other), _LAST_MOVED_ON if is_last else _MOVED_ON)
         pool.seen[other] = seen ^ bit_of(c.rank)
         if is_last:
             pool.occupy(-1, self._now)
@@ -185,13 +264,13 @@ class PoolService(Quick):
         assert pool is not None
         if self.is_first(c):
             pool.block[slot], pool.length[slot], pool.wanted[slot] = c.block, -1, 0
-            pool.inside[slot], pool.opened[slot] = 0, self._now
+            pool.inside[slot], pool.answered[slot], pool.opened[slot] = 0, 0, self._now
             for at in range(slot * pool.size, (slot + 1) * pool.size):
                 pool.entered[at] = 0
             pool.exponent0[slot], pool.exponent1[slot] = c.exponent0, c.exponent1
         else:
             if pool.block[slot] != c.block:
-                self.events.append(SlotMixed(pool.job, c.block, c.rank, c.slot, pool.job, pool.block[slot]))
+                self.events.append(SlotMixed(pool.job, c.block, c.named, c.slot, pool.job, pool.block[slot]))
             if c.exponent0 > pool.exponent0[slot]:
                 pool.exponent0[slot] = c.exponent0
             if c.exponent1 > pool.exponent1[slot]:
@@ -226,11 +305,42 @@ class PoolService(Quick):
     def replay(self, c: Contribution) -> None:
         assert c.pool is not None
         self._replayed += 1
-        self.events.append(BlockReplayed(c.pool.job, c.rank, c.block, c.slot))
+        self.events.append(BlockReplayed(c.pool.job, c.named, c.block, c.slot))
         self.send_result(c, c.rank, c.rank + 1)
 
+    def store_and_raise(self, c: Contribution) -> None:
+        self.store(c)
+        pool = c.pool
+        assert pool is not None
+        pool.useful_ns += self._now - pool.opened[c.place]
+        self._send_up(c, "complete")
+
+    def raise_again(self, c: Contribution) -> None:
+        """A worker of the rack still waits. Whichever packet was lost, the root answers this one."""
+        self._send_up(c, "repeated")
+
+    def _send_up(self, c: Contribution, reason: str) -> None:
+        pool, slot = c.pool, c.place
+        assert pool is not None
+        self._partials_out += 1
+        contributions = pool.contributions(slot)
+        self.events.append(PartialSent(pool.job, c.block, c.slot, contributions, pool.rack, reason))
+        self._framing.write_up(c, pool, slot, self.outbox)
+
+    def spread(self, c: Contribution) -> None:
+        """From now on this is the slot's sum, for those too that ask for it later."""
+        pool, slot = c.pool, c.place
+        assert pool is not None
+        if pool.wanted[slot]:
+            pool.length[slot] = c.count
+            read_words(pool.values, pool.value_at(slot), c.frame, c.at, c.count)
+        pool.exponent0[slot], pool.exponent1[slot] = c.exponent0, c.exponent1
+        pool.answered[slot] = 1
+        pool.touch(self._now)
+        self.send_result(c, 0, pool.size)
+
     def send_result(self, c: Contribution, first: int, end: int) -> None:
-        """The slot's sum to ranks first .. end - 1."""
+        """The slot's sum to members first .. end - 1."""
         pool, slot = c.pool, c.place
         assert pool is not None
         self._results_out += end - first
@@ -243,4 +353,4 @@ class PoolService(Quick):
     def _tell_step(self, c: Contribution, version: int, state: int, event: int, after: int) -> None:
         assert c.pool is not None
         names = words(_STATES[state], _EVENTS[event], _STATES[after])
-        self.events.append(SlotChanged(c.pool.job, c.slot, version, c.block, c.rank, *names))
+        self.events.append(SlotChanged(c.pool.job, c.slot, version, c.block, c.named, *names))

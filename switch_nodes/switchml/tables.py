@@ -7,9 +7,12 @@ a counter above 0, DONE a counter that came round. So are STALE, OVERRUN and MIS
 distinguish them from the others, because its packets carry no number. A network that delivers an old copy late makes it
 count twice.
 
-Rule 1: what becomes of a packet is decided by this table alone; the program computes the event and does the action.
+Over two tiers, the root follows the same table: its workers are the leaf switches. A leaf has a table of its own: when
+its slot is complete it waits for the root's sum before it has an answer.
+
+Rule 1: what becomes of a packet is decided by these tables alone; the program computes the event and does the action.
 Rule 2: a pair that is not in the table needs a peer that breaks the protocol: its packet is dropped (`Automaton`).
-        Tests feed every pair of the table.
+        Tests feed every pair of the tables.
 """
 
 from __future__ import annotations
@@ -18,13 +21,14 @@ from enum import Enum
 
 from workloads.automaton import UNFORESEEN, Automaton
 
-__all__ = ["DROP_REASONS", "SLOT_TABLE", "PoolSlotAction", "PoolSlotEvent", "PoolSlotState"]
+__all__ = ["DROP_REASONS", "LEAF_SLOT_TABLE", "SLOT_TABLE", "PoolSlotAction", "PoolSlotEvent", "PoolSlotState"]
 
 
 class PoolSlotState(Enum):
     FREE = "every worker has moved on to the other version, or none has come yet"
     FILLING = "some contributions"
     DONE = "all contributions; the sum stays for those that have not got it"
+    WAITING = "of a leaf: all contributions of its rack, and no sum of the root"
 
 
 class PoolSlotEvent(Enum):
@@ -34,10 +38,11 @@ class PoolSlotEvent(Enum):
     COMPLETING = "its worker's first contribution here, the last one missing"
     REPEAT = "another copy of a contribution that is inside"
     MISMATCH = "another block than the slot's, or another size"
-    OVERRUN = "the other version is still filling: its worker went on without a result"
+    OVERRUN = "the other version has no sum yet: its worker went on without a result"
     STALE = "older than what its worker has sent for this index before"
     MOVED_ON = "its worker contributes to the other version: it has this one's sum"
     LAST_MOVED_ON = "as MOVED_ON, and it was the last one"
+    SUM = "the root's sum of the slot's block"
 
 
 class PoolSlotAction(Enum):
@@ -47,6 +52,9 @@ class PoolSlotAction(Enum):
     STORE = "add it to the slot"
     STORE_AND_ANSWER = "add it, and send the sum to all"
     REPLAY = "send the sum to its worker again"
+    STORE_AND_RAISE = "add it, and send the sum of the rack to the root"
+    RAISE = "send the sum of the rack to the root again"
+    SPREAD = "keep the root's sum instead of the rack's, and send it to all"
     FORGET = "take its worker out of the other version's bitmap"
     DROP_DUPLICATE = "drop, reason duplicate"
     DROP_MISMATCH = "drop, reason mismatch"
@@ -57,7 +65,7 @@ class PoolSlotAction(Enum):
 
 _S, _E, _A = PoolSlotState, PoolSlotEvent, PoolSlotAction
 _STEPS: dict[tuple[PoolSlotState, PoolSlotEvent], tuple[PoolSlotState, PoolSlotAction]] = {
-    **{(state, _E.STALE): (state, _A.DROP_STALE) for state in PoolSlotState},
+    **{(state, _E.STALE): (state, _A.DROP_STALE) for state in (_S.FREE, _S.FILLING, _S.DONE)},
     (_S.FREE, _E.OVERRUN): (_S.FREE, _A.DROP_OVERRUN),
     (_S.FREE, _E.NEW): (_S.FILLING, _A.STORE),  # the first writer overwrites: there is no clearing pass
     (_S.FREE, _E.COMPLETING): (_S.DONE, _A.STORE_AND_ANSWER),  # a job of one worker
@@ -70,6 +78,15 @@ _STEPS: dict[tuple[PoolSlotState, PoolSlotEvent], tuple[PoolSlotState, PoolSlotA
     (_S.DONE, _E.MOVED_ON): (_S.DONE, _A.FORGET),
     (_S.DONE, _E.LAST_MOVED_ON): (_S.FREE, _A.FORGET),
 }
+_LEAF_STEPS = _STEPS | {
+    (_S.FREE, _E.COMPLETING): (_S.WAITING, _A.STORE_AND_RAISE),  # a rack of one worker
+    (_S.FILLING, _E.COMPLETING): (_S.WAITING, _A.STORE_AND_RAISE),
+    (_S.WAITING, _E.REPEAT): (_S.WAITING, _A.RAISE),  # the rack's sum was lost on its way, or the root's
+    (_S.WAITING, _E.SUM): (_S.DONE, _A.SPREAD),
+    (_S.WAITING, _E.MISMATCH): (_S.WAITING, _A.DROP_MISMATCH),
+    (_S.WAITING, _E.STALE): (_S.WAITING, _A.DROP_STALE),
+    (_S.DONE, _E.SUM): (_S.DONE, _A.DROP_DUPLICATE),  # a repetition of ours came after the root's first answer
+}
 DROP_REASONS: dict[PoolSlotAction, str] = {
     PoolSlotAction.DROP_DUPLICATE: "duplicate",
     PoolSlotAction.DROP_MISMATCH: "mismatch",
@@ -81,3 +98,6 @@ DROP_REASONS: dict[PoolSlotAction, str] = {
 sums"""
 
 SLOT_TABLE = Automaton("slot", _STEPS, _A.UNFORESEEN, DROP_REASONS)
+"""of a switch that alone sums, and of the root of two tiers"""
+LEAF_SLOT_TABLE = Automaton("leaf slot", _LEAF_STEPS, _A.UNFORESEEN, DROP_REASONS)
+"""of a switch below a root"""

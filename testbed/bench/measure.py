@@ -12,8 +12,8 @@ from testbed.comparison.figures import Figure
 from testbed.history import Record, of_kind
 from testbed.kernel.scratch import scratch
 from testbed.runs.run import run_scenario
-from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from testbed.scenario.protocols.known import protocol_of
 from topologies import LinkShape, rack
 from workloads.errors import InternalError
 
@@ -71,19 +71,19 @@ class Measurement:
 
 
 def allreduce_scenario(
-    collective: str, hosts: int, rate_bps: int, path_mtu: int, size_bytes: int, seed: int, dilation: int | None = 1
+    protocol: str, hosts: int, rate_bps: int, path_mtu: int, size_bytes: int, seed: int, dilation: int | None = 1
 ) -> Scenario:
     """A lossless rack, captures off. `dilation`: None leaves it to the machine."""
     mtu = 1500 if path_mtu <= 1024 else 9000
     shape = LinkShape(rate_bps=rate_bps, mtu=mtu)
     return Scenario(
-        name=f"bench-{collective}-{hosts}",
+        name=f"bench-{protocol}-{hosts}",
         topology=rack(hosts, shape),
         link=shape,
         seed=seed,
         transport=Transport(path_mtu=path_mtu, timeout_code=18, ack_every=64),
-        switch=SwitchOptions(program=protocol_of(collective).programs[0]),
-        job=Job(collective=collective, size_bytes=size_bytes, window_messages=_window_messages(rate_bps, path_mtu)),
+        switch=SwitchOptions(program=protocol_of(protocol).programs[0]),
+        job=Job(protocol=protocol, size_bytes=size_bytes, window_messages=_window_messages(rate_bps, path_mtu)),
         capture=False,
         dilation=dilation,
         time_limit_ns=120_000_000_000,

@@ -15,7 +15,7 @@ from testbed.bench.papers import bench_papers
 from testbed.bench.peers import bench_peers
 from testbed.bench.rows import Report, Row, as_documents
 from testbed.runs.calibration import machine_name
-from testbed.scenario.known import protocols
+from testbed.scenario.protocols.known import protocols
 from testbed.terminal.numbers import quantity
 from testbed.terminal.standard import print_document
 from testbed.terminal.stream import columns

@@ -14,7 +14,7 @@ from typing import Any
 from testbed.bundle.cleaned import clean_text, has_path
 from testbed.bundle.model import Experiment, LeftOut, PackedRun
 from testbed.runs.run import read_result
-from testbed.scenario.own_code import is_own_code
+from testbed.scenario.protocols.own_code import is_own_code
 from testbed.sweeps.model import SWEEP_NAME
 from testbed.terminal.stream import shown_path
 from testbed.terminal.words import amount
@@ -85,7 +85,7 @@ def _run(folder: Path, name: str, labels: Mapping[str, Any] | None = None) -> Pa
     if (folder / "result.json").exists():
         _content(folder / "result.json")
     document = read_result(folder)
-    for key in ("program", "collective"):
+    for key in ("program", "protocol"):
         if any(is_own_code(word) for word in str(document[key]).split(" + ")):
             raise ScenarioError(
                 "ran with code of your own, which the archive cannot repeat", file=shown_path(folder), key=key,

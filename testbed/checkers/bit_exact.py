@@ -27,8 +27,8 @@ _SHOWN = 8
 def bit_exact(context: CheckContext, create: SourceFactory | None = None) -> CheckResult:
     """Compare each result with the reference. `create` makes the gradients; None: `workloads.gradients.create_source`.
 
-    Results from before a fall-back are compared with the reference of the first collective, and need not be complete.
-    Results from after it are compared with that of the other collective.
+    Results from before a fall-back are compared with the reference of the first protocol, and need not be complete.
+    Results from after it are compared with that of the other protocol.
     """
     if is_training(context):
         return training_bit_exact(context)
@@ -149,14 +149,14 @@ def _verdict(context: CheckContext, findings: _Findings, early: int) -> CheckRes
     )
     if context.fell_back:
         detail += (
-            f", as {context.events(WorkerFellBack)[0].event.collective}; {early} results reported before that are right"
+            f", as {context.events(WorkerFellBack)[0].event.protocol}; {early} results reported before that are right"
         )
     return CheckResult("bit_exact", Verdict.PASS, detail)
 
 
 def _fallen_back(plan: Plan) -> Plan:
     """The plan after all workers have started their job again."""
-    job = replace(plan.scenario.job, collective=plan.scenario.job.fallback)
+    job = replace(plan.scenario.job, protocol=plan.scenario.job.fallback)
     later = with_workers(plan, [worker.fallback or worker for worker in plan.ring_workers])
     return replace(later, scenario=replace(plan.scenario, job=job))
 

@@ -15,7 +15,7 @@ from switch_nodes.jobs import JobConfig
 from testbed.checkers.context import CheckContext, is_training
 from testbed.checkers.contract import JudgedProtocol, Part, judged_protocol
 from testbed.checkers.reference import expected_contributions
-from testbed.scenario.own_code import require
+from testbed.scenario.protocols.own_code import require
 from workloads.config import HostConfig
 from workloads.events import CollectiveStarted
 from workloads.ownvalues import Allowed, misfit
@@ -98,7 +98,11 @@ class UnevenBlocks(BlockLayout):
 def block_layout(context: CheckContext, job: int) -> BlockLayout:
     """The layout of one job in `context`. The gradient's size is what its first worker reported, else what the scenario
     asks for. Raises ValueError for workers whose blocks follow no rule that is known here."""
-    worker, protocol = context.plan.groups[job][0], judged_protocol(context.plan.scenario.job.collective)
+    worker, scenario = context.plan.groups[job][0], context.plan.scenario
+    protocol, sums = judged_protocol(scenario.job.protocol), judged_protocol(scenario.job.runs).sums(worker)
+    if sums is not None:
+        sizes = tuple(blocks_of(protocol, worker, elements) for elements in sums) * worker.workload.iterations
+        return UnevenBlocks(worker.workload.iterations, 0, sizes=sizes)
     lengths = [
         record.event.bytes // 4
         for record in context.events(CollectiveStarted)
@@ -145,6 +149,6 @@ def summing_nodes(context: CheckContext) -> frozenset[tuple[str, int]]:
 
 def part_of(context: CheckContext, worker: HostConfig) -> Part:
     """What a worker does for the sums of its job."""
-    protocol = judged_protocol(context.plan.scenario.job.collective)
+    protocol = judged_protocol(context.plan.scenario.job.protocol)
     found: Part = require(protocol.part, protocol.part(worker), _PART)
     return found

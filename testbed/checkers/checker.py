@@ -29,6 +29,6 @@ class Checker:
     skip: Callable[[CheckContext], str | None] = never
     """why the check does not apply to this run; None: it does; empty: it does not, and no report says so"""
     of_run: bool = False
-    """it asks what holds for a run as a whole; False: it judges the jobs of one collective, each for itself"""
+    """it asks what holds for a run as a whole; False: it judges the jobs of one protocol, each for itself"""
     own: bool = False
     """code of the user's own, named on a command line"""

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar, overload
 from testbed.captures.pcapng import CapturedFrame
 from testbed.history import Record, of_kinds
 from testbed.history.events import NodeStarted
+from testbed.history.records import History
 from testbed.plan import Plan
 from testbed.plan.rings import PlannedRing, planned_rings
 from workloads.events import WorkerFellBack, WorkerFinished
@@ -51,11 +52,8 @@ class CheckContext:
     """one per switch; a path is that of a pcapng file"""
 
     @cached_property
-    def _by_kind(self) -> dict[type[Event], list[Record]]:
-        index: dict[type[Event], list[Record]] = {}
-        for record in self.history:
-            index.setdefault(type(record.event), []).append(record)
-        return index
+    def _found(self) -> History:
+        return self.history if isinstance(self.history, History) else History(self.history)
 
     @overload
     def events(self, kind: type[_A], /) -> list[Record[_A]]: ...
@@ -65,7 +63,8 @@ class CheckContext:
     def events(self, *kinds: type[Event]) -> list[Record]: ...
     def events(self, *kinds: type[Event]) -> list[Any]:
         """Records of these event classes, in the order of the history within each class."""
-        return [record for kind in kinds for record in self._by_kind.get(kind, ())]
+        history = self._found
+        return [history[place] for kind in kinds for place in history.places(kind)]
 
     @property
     def workers(self) -> tuple[str, ...]:
@@ -80,7 +79,7 @@ class CheckContext:
     def finished(self) -> frozenset[str]:
         """Workers that reported that they finished, and did not fall back afterwards."""
         done: set[str] = set()
-        for record in of_kinds(self.history, WorkerFinished, WorkerFellBack):
+        for record in of_kinds(self._found, WorkerFinished, WorkerFellBack):
             if isinstance(record.event, WorkerFinished):
                 done.add(record.node)
             else:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from testbed.plan.contract import PlannedProtocol
-from testbed.scenario.known import lacks_methods, protocol_of
-from testbed.scenario.own_types import CHECKER
-from testbed.scenario.protocol import ResultKind, Shortfall
+from testbed.scenario.protocols.known import lacks_methods, protocol_of
+from testbed.scenario.protocols.own_types import CHECKER
+from testbed.scenario.protocols.protocol import ResultKind, Shortfall
 from workloads.errors import InternalError
 from workloads.ownvalues import shown
 
@@ -40,10 +40,15 @@ class JudgedProtocol(PlannedProtocol):
     def order(self, plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
         """What each worker of one job must hold, by rank: the reference of `bit_exact`. `gradients`: those of the
         workers, by rank. Every protocol has one whose sums are not approximate."""
-        raise InternalError(f"collective {self.name} has no order to add in, and is not approximate")
+        raise InternalError(f"protocol {self.name} has no order to add in, and is not approximate")
 
     def blocks(self, worker: HostConfig, elements: int) -> int | None:
         """Blocks of an iteration for a gradient of so many elements. None: its nodes report no blocks."""
+        return None
+
+    def sums(self, worker: HostConfig) -> tuple[int, ...] | None:
+        """Elements of each sum of an iteration, in their order, where blocks of several follow one another. None: there
+        is one sum, of the whole gradient."""
         return None
 
     def contributions(
@@ -63,7 +68,7 @@ class JudgedProtocol(PlannedProtocol):
         return False
 
     def checkers(self) -> tuple[Checker, ...]:
-        """Those that judge runs of this collective, in addition to the stock checkers."""
+        """Those that judge runs of this protocol, in addition to the stock checkers."""
         return ()
 
     def figures(self, context: CheckContext) -> Mapping[str, object]:
@@ -97,9 +102,9 @@ class JudgedProtocol(PlannedProtocol):
         return None
 
 
-def judged_protocol(collective: str) -> JudgedProtocol:
-    """By name. Raises as `testbed.scenario.known.protocol_of`, and ScenarioError for one that lacks these methods."""
-    found = protocol_of(collective)
+def judged_protocol(protocol: str) -> JudgedProtocol:
+    """By name. Raises as `protocol_of`, and ScenarioError for one that lacks these methods."""
+    found = protocol_of(protocol)
     if not isinstance(found, JudgedProtocol):
         raise lacks_methods(found)
     return found

@@ -9,6 +9,7 @@ per step.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -41,15 +42,19 @@ def fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:
 def ring_fold(gradients: Sequence[Array], arithmetic: ArithmeticSpec, first: int = 0) -> Array:
     """As a ring all-reduce over len(gradients) ranks does it, chunks as `numpy.array_split` cuts them. Chunk c
     starts at rank c + `first`."""
-    size = len(gradients)
-    chunks = [np.array_split(gradient, size) for gradient in gradients]
-    parts = []
+    size, total = len(gradients), np.empty_like(gradients[0])
+    least, more = divmod(total.size, size)
+    clamps = (arithmetic.op, arithmetic.dtype) == ("sum", "int32sat")
+    stop = 0
     for chunk in range(size):
-        total = chunks[(chunk + first) % size][chunk]
-        for step in range(1, size):
-            total = fold([total, chunks[(chunk + first + step) % size][chunk]], arithmetic)
-        parts.append(total)
-    return np.concatenate(parts)
+        start, stop = stop, stop + least + (chunk < more)
+        begin = (chunk + first) % size
+        parts = [gradient[start:stop] for gradient in (*gradients[begin:], *gradients[:begin])]
+        if clamps:
+            total[start:stop] = reduce(lambda so_far, part: fold([so_far, part], arithmetic), parts)
+        else:
+            total[start:stop] = fold(parts, arithmetic)
+    return total
 
 
 def masters_fold(groups: Sequence[Sequence[int]], gradients: Sequence[Array], arithmetic: ArithmeticSpec) -> Array:

@@ -48,7 +48,7 @@ def job_liveness(context: CheckContext) -> CheckResult:
 def _open_at_servers(context: CheckContext) -> list[str]:
     """Open blocks of each server, where a server completes every block. With ESA a switch does, and what comes late may
     wait at the server for a copy that no worker needs."""
-    if not judged_protocol(context.plan.scenario.job.collective).server_completes():
+    if not judged_protocol(context.plan.scenario.job.protocol).server_completes():
         return []
     return [
         f"{record.node}, job {record.event.job}: {record.event.open} blocks"

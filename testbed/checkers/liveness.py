@@ -60,7 +60,7 @@ def liveness(context: CheckContext) -> CheckResult:
     if context.fell_back:
         first = context.events(WorkerFellBack)[0]
         detail = (
-            f"all {len(context.workers)} workers finished, as {first.event.collective}: at {moment(first.t)} "
+            f"all {len(context.workers)} workers finished, as {first.event.protocol}: at {moment(first.t)} "
             f"{first.node} was the first to start the job again ({first.event.reason})"
         )
         return CheckResult("liveness", Verdict.PASS, detail)

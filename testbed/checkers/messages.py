@@ -13,12 +13,11 @@ from itertools import accumulate
 
 from testbed.checkers.context import CheckContext, is_training
 from testbed.plan.rings import PlannedRing
+from workloads.collectives.ina_header import INA_HEADER_BYTES
 from workloads.config import WorkerConfig
 from workloads.events import CollectiveStarted
 
 __all__ = ["INA_HEADER_BYTES", "MessageLayout", "message_layout", "ring_layout"]
-
-INA_HEADER_BYTES = 16
 
 
 @dataclass(frozen=True)

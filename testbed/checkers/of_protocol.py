@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from testbed.checkers.checker import Checker
 from testbed.checkers.contract import JudgedProtocol, judged_protocol
-from testbed.scenario.own_code import guarded, is_own_code
+from testbed.scenario.protocols.own_code import guarded, is_own_code
 
 if TYPE_CHECKING:
     from testbed.checkers.context import CheckContext
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["checkers_of", "skip_approximate"]
 
 
-def checkers_of(collective: str) -> tuple[Checker, ...]:
-    """Those of a protocol of the user's own are watched (`testbed.scenario.own_code.guarded`)."""
-    return _checkers(judged_protocol(collective))
+def checkers_of(name: str) -> tuple[Checker, ...]:
+    """Those of a protocol of the user's own are watched (`testbed.scenario.protocols.own_code.guarded`)."""
+    return _checkers(judged_protocol(name))
 
 
 @lru_cache(maxsize=64)
@@ -36,7 +36,7 @@ def _checkers(protocol: JudgedProtocol) -> tuple[Checker, ...]:
 
 def skip_approximate(context: CheckContext) -> str | None:
     """Of checkers that know one right sum: where the protocol's are approximate, its own checkers judge them."""
-    protocol = judged_protocol(context.plan.scenario.job.collective)
+    protocol = judged_protocol(context.plan.scenario.job.protocol)
     if protocol.result().is_exact:
         return None
     names = ", ".join(checker.name for checker in checkers_of(protocol.name))

@@ -52,7 +52,7 @@ def in_ring_order(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> l
 
 
 def in_stages(plan: Plan, workers: Workers, gradients: Sequence[Array]) -> list[Array]:
-    """A vector of its own for each phase: summed as the phase's collective does. The vector of an all-gather is put
+    """A vector of its own for each phase: summed as the phase's protocol does. The vector of an all-gather is put
     together from what rank r has in chunk (r + 1) mod P."""
     first = workers[0]
     assert isinstance(first, WorkerConfig)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from testbed.checkers.checker import Checker
 from testbed.checkers.of_protocol import checkers_of
 from testbed.checkers.registry import checkers
-from testbed.scenario.own_code import guarded, is_own_code, load_own
+from testbed.scenario.protocols.own_code import guarded, is_own_code, load_own
 from workloads.errors import ScenarioError
 
 __all__ = ["load_checker", "load_checkers"]
@@ -24,13 +24,13 @@ def load_checker(name: str) -> Checker:
     return Checker(name.rpartition(":")[2], guarded(function, name, "checker"), proves, own=True)
 
 
-def load_checkers(names: Sequence[str], collectives: Iterable[str]) -> dict[str, Checker]:
+def load_checkers(names: Sequence[str], protocols: Iterable[str]) -> dict[str, Checker]:
     """By `path.py:function`. Raises ScenarioError as `load_checker`, and where two checkers of a run have one name:
     those of the testbed, those of protocols of the user's own, and these."""
     taken = {checker.name: "the testbed" for checker in checkers()}
-    for collective in filter(is_own_code, dict.fromkeys(collectives)):
-        for checker in checkers_of(collective):
-            _take(taken, checker.name, collective, file=collective.rpartition(":")[0] or collective)
+    for protocol in filter(is_own_code, dict.fromkeys(protocols)):
+        for checker in checkers_of(protocol):
+            _take(taken, checker.name, protocol, file=protocol.rpartition(":")[0] or protocol)
     found = {name: load_checker(name) for name in names}
     for name, checker in found.items():
         _take(taken, checker.name, name, file="--check")

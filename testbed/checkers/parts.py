@@ -1,4 +1,4 @@
-"""Jobs of several collectives on one network: what each collective's checkers are given, and how their findings become
+"""Jobs of several protocols on one network: what each protocol's checkers are given, and how their findings become
 one."""
 
 from __future__ import annotations
@@ -15,25 +15,23 @@ from testbed.checkers.context import Capture, CheckContext
 from testbed.history import Record
 from testbed.history.verdict import CheckResult, merge
 from testbed.plan import Plan
+from workloads.wire.places import DST_IP, ETHERTYPE, IS_IPV4, SRC_IP
 
 __all__ = ["merged", "parts_of"]
 
-_ETHERTYPE, _IPV4 = slice(12, 14), b"\x08\x00"
-_SOURCE_IP, _TARGET_IP = slice(26, 30), slice(30, 34)
-
 
 def parts_of(context: CheckContext) -> Mapping[str, CheckContext]:
-    """The part of each collective, by its name and in the order of the scenario.
+    """The part of each protocol, by its name and in the order of the scenario.
 
     A part has its plan, the reports of its own hosts, and what passed between them. Reports of a switch program belong
-    to the jobs that it serves, which are those of the first collective. A run of one collective is its only part.
+    to the jobs that it serves, which are those of the first protocol. A run of one protocol is its only part.
     """
     plan = context.plan
     if not plan.beside:
-        return {plan.scenario.job.collective: context}
+        return {plan.scenario.job.protocol: context}
     counts, names = Counter[str](), []
     for part in plan.parts:
-        name = part.scenario.job.collective
+        name = part.scenario.job.protocol
         counts[name] += 1
         names.append(name if counts[name] == 1 else f"{name} {counts[name]}")
     return {
@@ -60,7 +58,7 @@ def _seen(captures: Iterable[Path | Capture], plan: Plan, part: Plan) -> tuple[C
 
 @dataclass(frozen=True, slots=True)
 class _PartCapture:
-    """A capture without what hosts of other collectives sent or were sent."""
+    """A capture without what hosts of other protocols sent or were sent."""
 
     whole: Capture
     foreign: frozenset[bytes]
@@ -77,13 +75,13 @@ class _PartCapture:
     def read(self) -> Iterator[tuple[str, CapturedFrame]]:
         for interface, frame in self.whole.read():
             data = frame.frame
-            is_ip = data[_ETHERTYPE] == _IPV4
-            if not (is_ip and (data[_SOURCE_IP] in self.foreign or data[_TARGET_IP] in self.foreign)):
+            is_ip = data[ETHERTYPE] == IS_IPV4
+            if not (is_ip and (data[SRC_IP] in self.foreign or data[DST_IP] in self.foreign)):
                 yield interface, frame
 
 
 def merged(found: Mapping[str, CheckResult]) -> CheckResult:
-    """Of one check the findings by collective, one at least."""
+    """Of one check the findings by protocol, one at least."""
     first, *others = found.values()
     if not others:
         (name,) = found

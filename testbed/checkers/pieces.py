@@ -17,7 +17,7 @@ class PieceJudge(Protocol):
 
     def posted(self, iteration: int, gradients: Sequence[Array]) -> Iterable[Event]:
         """The ranks' gradients of a piece, by rank, equally long, at most as long as the plan says; they may change
-        when this returns. Raises ValueError for what the collective cannot sum."""
+        when this returns. Raises ValueError for what the protocol cannot sum."""
         ...
 
     def hear(self, record: Record) -> Iterable[Event]:

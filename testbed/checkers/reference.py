@@ -10,14 +10,14 @@ import importlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 
 from testbed.checkers.contract import JudgedProtocol, judged_protocol
 from testbed.checkers.folds import Array
 from testbed.plan import Plan
-from testbed.scenario.own_code import require
+from testbed.scenario.protocols.own_code import require
 from workloads.config import HostConfig, WorkerConfig, WorkloadConfig
 from workloads.ownvalues import Allowed
 
@@ -39,6 +39,16 @@ class JudgedGradients(Protocol):
     def gradient(self, iteration: int) -> Array: ...
 
     def apply(self, iteration: int, total: Array) -> object: ...
+
+
+@runtime_checkable
+class _DrawnGradients(JudgedGradients, Protocol):
+    """`workloads.gradients.DrawnSource`"""
+
+    elements: int
+    dtype: np.dtype[Any]
+
+    def draw(self, iteration: int, first: int, into: Array) -> None: ...
 
 
 SourceFactory: TypeAlias = Callable[[WorkloadConfig, int, int, str], JudgedGradients]
@@ -63,7 +73,7 @@ def expected_contributions(
 ) -> list[tuple[int, ...]] | None:
     """By block of a ring or job, from its first iteration on: how often the packet of each rank enters its sum. None:
     the protocol does not make it depend on the data."""
-    protocol = judged_protocol(plan.scenario.job.collective)
+    protocol = judged_protocol(plan.scenario.job.protocol)
     if type(protocol).contributions is JudgedProtocol.contributions:
         return None
     found: list[tuple[int, ...]] = []
@@ -103,7 +113,7 @@ def _iterations(
 ) -> Iterator[tuple[list[Array], list[Array]]]:
     """(gradients, results) of each iteration, in rank order."""
     size, first = len(workers), workers[0]
-    order = judged_protocol(plan.scenario.job.collective).order
+    order = judged_protocol(plan.scenario.job.runs).order
     sources = [
         make(replace(worker.workload, given=None), rank, size, first.collective.arithmetic.dtype)
         for rank, worker in enumerate(workers)
@@ -112,10 +122,18 @@ def _iterations(
         worker.collective.kept if isinstance(worker, WorkerConfig) else worker.workload.kept for worker in workers
     ]
     for iteration in range(first.workload.iterations):
-        # A source may reuse its buffer from call to call; the worker's copy is on the wire by then, ours is not.
-        gradients = [np.array(source.gradient(iteration)).reshape(-1) for source in sources]
+        gradients = [_drawn(source, iteration) for source in sources]
         lengths = [gradients[0].size if part is None else part[1] for part in kept_parts]
         totals = require(order, order(plan, workers, gradients), _sums(gradients, lengths))
         for source, total in zip(sources, totals, strict=True):
             source.apply(iteration, total.copy())
         yield gradients, totals
+
+
+def _drawn(source: JudgedGradients, iteration: int) -> Array:
+    """A copy: a source may reuse its buffer from call to call. One that draws into other memory needs no buffer."""
+    if isinstance(source, _DrawnGradients):
+        gradient = np.empty(source.elements, source.dtype)
+        source.draw(iteration, 0, gradient)
+        return gradient
+    return np.array(source.gradient(iteration)).reshape(-1)

@@ -25,8 +25,8 @@ from testbed.checkers.parts import merged, parts_of
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.kernel.overdue import LIMIT_S, unshare
 from testbed.plan import Plan
-from testbed.scenario.own_code import is_own_code, place_of
-from testbed.scenario.own_types import CHECKER
+from testbed.scenario.protocols.own_code import is_own_code, place_of
+from testbed.scenario.protocols.own_types import CHECKER
 from testbed.terminal.activity import doing
 from workloads.blame import how_ended, in_one_line
 from workloads.errors import TestbedError
@@ -104,12 +104,12 @@ def judges_of(context: CheckContext) -> tuple[Checker, ...]:
 
 
 def _own_checkers(plan: Plan) -> tuple[Checker, ...]:
-    return checkers_of(plan.scenario.job.collective)
+    return checkers_of(plan.scenario.job.protocol)
 
 
 def run_checks(context: CheckContext, among: Iterable[Checker] | None = None) -> Checked:
-    """Every checker that applies, in order; all of `judges_of` unless `among` is given. Of several collectives each is
-    judged for itself, by its own checkers and not by those of others, and a check has one result over all. A collective
+    """Every checker that applies, in order; all of `judges_of` unless `among` is given. Of several protocols each is
+    judged for itself, by its own checkers and not by those of others, and a check has one result over all. A protocol
     whose sums no checker judged, since all that could were skipped, is `unknown`."""
     parts, chosen = parts_of(context), tuple(judges_of(context) if among is None else among)
     found: list[CheckResult | Skipped] = []
@@ -133,8 +133,8 @@ def run_checks(context: CheckContext, among: Iterable[Checker] | None = None) ->
 
 def _of_run(context: CheckContext, checker: Checker) -> CheckResult | Skipped:
     try:
-        with doing(checker.name):
-            if checker.own or is_own_code(context.plan.scenario.job.collective):
+        with doing(f"checking {checker.name}"):
+            if checker.own or is_own_code(context.plan.scenario.job.protocol):
                 return _apart(context, checker)
             return _judged(context, checker)
     except TestbedError as error:

@@ -232,12 +232,11 @@ def _difference(entered: bytes, left: bytes) -> str:
     """Which header changed. Ends of the headers in a head (see RoceFrame.head), IPv4 or IPv6."""
     if len(entered) != len(left):
         return f"{len(entered)} bytes of headers entered, {len(left)} left"
-    udp = 34 if entered[12] == 0x08 else 54
     spans = (
-        (14, "Ethernet header"), (udp, "IP header"), (udp + 8, "UDP header"), (udp + 9, "opcode"),
-        (udp + 12, "BTH flags and P_Key"), (udp + 16, "destination QPN"), (udp + 17, "AckReq"), (udp + 20, "PSN"),
-        (len(entered) - 1, "extension headers or INA header"), (len(entered), "FECN and BECN"),
-    )  # fmt: skip
+        *RELIABLE.parts_of(entered),
+        (len(entered) - 1, "extension headers or INA header"),
+        (len(entered), "FECN and BECN"),
+    )
     first = next(index for index, (a, b) in enumerate(zip(entered, left, strict=True)) if a != b)
     name = next(name for end, name in spans if first < end)
     return f"the {name} changed (byte {first}: {entered[first]:#04x} entered, {left[first]:#04x} left)"

@@ -14,11 +14,12 @@ from testbed.terminal.numbers import moment
 from topologies import Attachment, attachment
 from workloads.rc.captured import FrameRole, MalformedFrame, RoceFrame, parse_frame
 from workloads.rc.words import packet_text
+from workloads.wire.places import TOS_AT
 
 __all__ = ["skip_steering", "steering"]
 
 _SHOWN = 8
-_TOS = 15
+_TOS = TOS_AT
 """byte of an IPv4 frame"""
 
 _Key = tuple[tuple[bytes, bytes, int], int]

@@ -48,8 +48,13 @@ def _by_contract(messages: Check, jobs: Check, card: Check | None = None) -> Che
     return check
 
 
+def _sums_nothing(context: CheckContext) -> bool:
+    reader = judged_protocol(context.plan.scenario.job.runs)
+    return sums_nothing(context) or any(reader.sums(worker) == () for worker in context.plan.workers)
+
+
 def _without_aggregation(context: CheckContext) -> str | None:
-    if sums_nothing(context):
+    if _sums_nothing(context):
         return "no rank posted an all-reduce for the switches: nothing is aggregated"
     summed = any(ring.carries.is_summed for ring in context.rings)
     if _served(context) or (summed and sums(context.plan.scenario.switch.program)):
@@ -58,12 +63,10 @@ def _without_aggregation(context: CheckContext) -> str | None:
 
 
 def _without_credit(context: CheckContext) -> str | None:
-    collective = context.plan.scenario.job.collective
-    if context.plan.servers and not judged_protocol(collective).server_completes():
-        return (
-            f"switches of {collective} send results that its server never sees: no node knows which workers are ahead"
-        )
-    if sums_nothing(context):
+    protocol = context.plan.scenario.job.protocol
+    if context.plan.servers and not judged_protocol(protocol).server_completes():
+        return f"switches of {protocol} send results that its server never sees: no node knows which workers are ahead"
+    if _sums_nothing(context):
         return "no rank posted an all-reduce for the job's own connections"
     if _served(context) or any(ring.carries.in_messages for ring in context.rings):
         return None

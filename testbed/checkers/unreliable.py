@@ -1,7 +1,7 @@
 """Unreliable connections as captured at the switch that ends them (from captures, with a reader of their own).
 
 1. Every packet is well-formed and its iCRC is valid; what a fault damaged may come in, never leave.
-2. It belongs to a connection of the plan.
+2. It belongs to a connection of the plan. Those between two hosts are reliable ones, and not judged here.
 3. What the switch sends on a connection has consecutive PSNs, from the first one of the plan.
 4. What it sends are whole messages: ONLY, or FIRST MIDDLE* LAST, of full packets but for the last, as long as RETH
   says.
@@ -90,7 +90,11 @@ class _Judge:
         self._to_switch: dict[Flow, set[int]] = {}
         """PSNs that came; not in order, since what a fault took away is captured ahead of what came with it"""
         self._to_hosts: dict[Flow, _Line] = {}
+        self._hosts = frozenset(mtus)
+        """addresses; what one of them sends to another one is reliable, and the switch only forwards it"""
         for connection in context.plan.connections:
+            if connection.requests[1] in self._hosts:
+                continue
             self._to_switch[connection.requests] = set()
             self._to_hosts[connection.answers] = _Line(connection.first_psn, mtus[connection.requests[0]])
 
@@ -105,6 +109,8 @@ class _Judge:
                 self._violations.add(1, where, str(error))
             return
         if frame is None or (outgoing and lost):  # the frame itself was recorded when it left
+            return
+        if {frame.connection[0], frame.connection[1]} <= self._hosts:
             return
         if not frame.icrc_valid:
             if outgoing or not self._damage:

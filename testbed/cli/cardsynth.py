@@ -19,13 +19,14 @@ from switch_nodes.fpga.rtl.parameters import LARGE, SIMULATED, SMALL, RtlParamet
 from testbed.terminal.standard import print_document
 from testbed.terminal.stream import complain, say
 from workloads.trusted import require_trusted, write_named
+from workloads.wire.packet import EMPTY_FRAME_BYTES
 
 __all__ = ["SIZES", "run_synth", "run_verilog", "share_of_ecp5"]
 
 SIZES: dict[str, RtlParameters] = {"small": SMALL, "simulated": SIMULATED, "large": LARGE}
 _TABLE = ("small", "large")
 _MOST_HOSTS, _PACKETS, _WINDOW = 4, 100, 2
-_AROUND = 62
+_AROUND = EMPTY_FRAME_BYTES + 4
 """bytes of a full frame around its payload: Ethernet, IPv4, UDP, BTH, iCRC, FCS"""
 _FAMILY_OF_CLOCKS = "ecp5"
 _ECP5_85: Mapping[str, int] = {"LUT": 83_640, "FF": 83_640, "BRAM": 208, "DSP": 156}

@@ -26,22 +26,22 @@ def _scenarios() -> Iterator[tuple[str, str]]:
 def _topologies() -> Iterator[tuple[str, str]]:
     from testbed.reading.documentation import plain_text
     from testbed.reading.sections import names_of
-    from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
+    from testbed.scenario.keys.topology_kinds import TOPOLOGY_KINDS
 
     for name, kind in TOPOLOGY_KINDS.items():
         yield name, f"{plain_text(kind.meaning)}; keys: {', '.join(names_of(kind.keys))}"
 
 
 def _programs() -> Iterator[tuple[str, str]]:
-    from testbed.scenario.names import PROGRAMS
+    from testbed.scenario.protocols.names import PROGRAMS
 
     return iter(PROGRAMS.items())
 
 
-def _collectives() -> Iterator[tuple[str, str]]:
-    from testbed.scenario.names import COLLECTIVES
+def _protocols() -> Iterator[tuple[str, str]]:
+    from testbed.scenario.protocols.names import PROTOCOLS
 
-    return iter(COLLECTIVES.items())
+    return iter(PROTOCOLS.items())
 
 
 def _transports() -> Iterator[tuple[str, str]]:
@@ -55,7 +55,7 @@ def _transports() -> Iterator[tuple[str, str]]:
 
 
 def _planners() -> Iterator[tuple[str, str]]:
-    from testbed.scenario.names import PLANNERS
+    from testbed.scenario.protocols.names import PLANNERS
 
     return iter(PLANNERS.items())
 
@@ -76,7 +76,7 @@ _LISTS: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {
     "scenarios": _scenarios,
     "topologies": _topologies,
     "programs": _programs,
-    "collectives": _collectives,
+    "protocols": _protocols,
     "transports": _transports,
     "planners": _planners,
     "sweeps": _sweeps,
@@ -88,7 +88,7 @@ def run_list(args: argparse.Namespace) -> int:
     chosen = [args.what] if args.what else list(_LISTS)
     if args.json:
         found = {what: [{"name": name, "meaning": meaning} for name, meaning in _LISTS[what]()] for what in chosen}
-        print_document(json.dumps({"schema": 1, **found}, indent=1, ensure_ascii=False))
+        print_document(json.dumps({"schema": 2, **found}, indent=1, ensure_ascii=False))
         return 0
     room = prose_columns(sys.stdout)
     for number, what in enumerate(chosen):

@@ -71,7 +71,7 @@ COMMANDS = {
     ),
     "list": CliCommand(
         "testbed.cli.catalogue",
-        "what there is: scenarios, topologies, programs, collectives, faults, sweeps",
+        "what there is: scenarios, topologies, programs, protocols, faults, sweeps",
         apart=True,
     ),
     "validate": CliCommand(

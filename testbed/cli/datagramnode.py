@@ -13,8 +13,8 @@ from testbed.cli.running import require_raw_sockets
 from testbed.plan.nodeconfig import making_a_node, place_errors, read_node_config, refuse_problems
 from testbed.reading.problems import closest, show
 from testbed.reading.yamlfile import parse_yaml, read_text
-from testbed.scenario import names
-from testbed.scenario.contract import scenario_protocol
+from testbed.scenario.checks.contract import scenario_protocol
+from testbed.scenario.protocols import names
 from workloads.config import HostConfig, WorkerConfig
 from workloads.datagrams.problems import problems_in_workload
 from workloads.errors import ScenarioError
@@ -29,10 +29,10 @@ def read_worker_config(path: Path) -> HostConfig:
     data, _ = parse_yaml(read_text(path, str(path)), str(path))
     collective = data.get("collective") if isinstance(data, dict) else None
     kind = collective.get("kind") if isinstance(collective, dict) else None
-    if isinstance(kind, str) and kind not in names.COLLECTIVES:
+    if isinstance(kind, str) and kind not in names.PROTOCOLS:
         unknown = ScenarioError(
-            "unknown value", key="collective.kind", found=show(kind), allowed=", ".join(names.COLLECTIVES),
-            hint=closest(kind, names.COLLECTIVES),
+            "unknown value", key="collective.kind", found=show(kind), allowed=", ".join(names.PROTOCOLS),
+            hint=closest(kind, names.PROTOCOLS),
         )  # fmt: skip
         raise place_errors(path, unknown)
     protocol = scenario_protocol(kind) if isinstance(kind, str) else None

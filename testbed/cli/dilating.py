@@ -7,7 +7,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from testbed.cli.values import whole
-from testbed.scenario.names import MOST_DILATION
+from testbed.scenario.protocols.names import MOST_DILATION
 from workloads.errors import ScenarioError
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ examples:
     parser.add_argument("--out", metavar="FILE", type=named_path, help="write the scenario with the smallest set there")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
-        help="as in `tb replay`: switch.program or job.collective of a run with code of your own",
+        help="as in `tb replay`: switch.program or job.protocol of a run with code of your own",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout; all else on stderr")
 
@@ -57,7 +57,7 @@ def run_explain(args: argparse.Namespace) -> int:
 
     console = Console.of(args)
     scenario = read_run(args.run_dir, "simulated", args.overrides).scenario
-    found = explain(scenario, whole_protocol(scenario.job.collective).waits)
+    found = explain(scenario, whole_protocol(scenario.job.protocol).waits)
     file = None
     if args.out is not None and found.stalled:
         written = replace(with_stock_code(found.scenario), name=f"{scenario.name}-stall")

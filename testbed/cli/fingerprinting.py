@@ -31,7 +31,7 @@ examples:
 """
     parser.add_argument(
         "target", metavar="TARGET",
-        help="a switch program, a collective, a scenario, FILE.py:CLASS, torch:BACKEND, or command:WORDS with {in} and "
+        help="a switch program, a protocol, a scenario, FILE.py:CLASS, torch:BACKEND, or command:WORDS with {in} and "
         "{out}",
     )  # fmt: skip
     parser.add_argument(

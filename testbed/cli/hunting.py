@@ -30,8 +30,8 @@ examples:
   ./tb hunt --fabric --schedules 100000 --jobs 2
   ./tb hunt --fabric --schedules 100000 --jobs 2 --set transport.recovery=irn
   ./tb hunt --pfc --schedules 20000 --jobs 2
-  ./tb hunt --program esa --schedules 100000 --jobs 2
-  ./tb hunt --guided --program atp --schedules 20000 --jobs 2
+  ./tb hunt --protocol esa --schedules 100000 --jobs 2
+  ./tb hunt --guided --protocol atp --schedules 20000 --jobs 2
   ./tb hunt rack --schedules 200 --seed 7
   ./tb hunt --schedules 2000 --set switch.program=my.py:MyProgram
   ./tb hunt --card rtl --schedules 1000
@@ -48,9 +48,9 @@ examples:
                                            "pause storms and other tenants",
     )  # fmt: skip
     parser.add_argument(
-        "--program", metavar="NAME",
-        help="the protocol to hunt in, if there is no SCENARIO: netreduce, or another collective (`tb list "
-             "collectives`). Default: the protocol of the class that switch.program derives from, else netreduce",
+        "--protocol", metavar="NAME",
+        help="the protocol to hunt in, if there is no SCENARIO: netreduce, or another (`tb list protocols`). "
+             "Default: that of the class that switch.program derives from, else netreduce",
     )  # fmt: skip
     parser.add_argument(
         "--card", choices=("rtl",), help="the switch is the card in hardware, as with --set switch.program=rtl; its "
@@ -66,7 +66,7 @@ examples:
     parser.add_argument("--jobs", type=whole(1, _MOST_JOBS), default=1, metavar="J", help="processes (default: 1)")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
-        help="as in `tb run`; without SCENARIO only switch.program=PATH.py:CLASS, job.collective=PATH.py:NAME and "
+        help="as in `tb run`; without SCENARIO only switch.program=PATH.py:CLASS, job.protocol=PATH.py:NAME and "
              "transport.recovery=gbn, irn, irn-rack or irn-held (default: drawn)",
     )  # fmt: skip
     parser.add_argument(
@@ -87,8 +87,8 @@ def run_hunt(args: argparse.Namespace) -> int:
 
     console = Console.of(args)
     overrides = args.overrides if args.card is None else _with_card(args)
-    program = args.program or (IN_RINGS if args.scenario else inferred_protocol(overrides))
-    kind = kind_of_hunt(program, FABRIC if args.fabric else PFC if args.pfc else RACK)
+    protocol = args.protocol or (IN_RINGS if args.scenario else inferred_protocol(overrides))
+    kind = kind_of_hunt(protocol, FABRIC if args.fabric else PFC if args.pfc else RACK)
     search = GUIDED if args.guided else RANDOM
     hunt = prepare(args.scenario, overrides, args.seed, args.schedules, args.out, kind, search)
     progress = HuntProgress(args.schedules, str(hunt.folder))

@@ -340,7 +340,7 @@ examples:
     parser.add_argument("--inventory", metavar="FILE", type=named_path, help="of the lab, with --world lab")
     parser.add_argument(
         "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE",
-        help="only switch.program=PATH.py:CLASS and job.collective=PATH.py:NAME; a run with code of one's own needs "
+        help="only switch.program=PATH.py:CLASS and job.protocol=PATH.py:NAME; a run with code of one's own needs "
              "them",
     )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", type=named_path, help="run directory of the repetition")

@@ -42,7 +42,7 @@ examples:
 """
     parser.add_argument(
         "scenario", metavar="SCENARIO|PROTOCOL",
-        help="a collective (`tb list collectives`) in the size of the options, or a scenario as it is, without faults",
+        help="a protocol (`tb list protocols`) in the size of the options, or a scenario as it is, without faults",
     )  # fmt: skip
     parser.add_argument("--workers", type=whole(2, _MOST), default=2, metavar="N", help="default: 2")
     parser.add_argument("--slots", type=whole(1, _MOST), default=2, metavar="N", help="default: 2")
@@ -72,7 +72,7 @@ def run_states(args: argparse.Namespace) -> int:
     if code is not None:
         return code
     from testbed.report.document import to_json
-    from testbed.scenario.named import protocol_names
+    from testbed.scenario.protocols.named import protocol_names
     from testbed.states.configuration import keys_in_size, small_scenario
     from testbed.states.contract import SmallSize
     from testbed.states.exploration import Exploration
@@ -86,7 +86,7 @@ def run_states(args: argparse.Namespace) -> int:
     name = args.scenario if explored is None else explored.scenario
     keys = {} if explored is None or size is None else keys_in_size(explored, size)
     scenario = small_scenario(name, keys, args.overrides)
-    explored = explored or _explored(scenario.job.collective)
+    explored = explored or _explored(scenario.job.protocol)
     seconds = None if args.minutes is None else 60.0 * args.minutes
     bounds = Bounds(args.faults, args.most_states, seconds, args.full, args.keep_going)
     name = scenario.name if size is None else args.scenario
@@ -100,16 +100,16 @@ def run_states(args: argparse.Namespace) -> int:
     return _EXIT[document["verdict"]]
 
 
-def _explored(collective: str) -> Explored:
+def _explored(protocol: str) -> Explored:
     """How states of the protocol are visited. Raises ScenarioError for one that does not say it."""
     from testbed.hunt.contract import Protocol, whole_protocol
-    from testbed.scenario.known import protocols
+    from testbed.scenario.protocols.known import protocols
 
-    found = whole_protocol(collective).states()
+    found = whole_protocol(protocol).states()
     if found is None:
         known = [each.name for each in protocols() if isinstance(each, Protocol) and each.states() is not None]
         raise ScenarioError(
-            "states of that protocol are not visited", file="SCENARIO|PROTOCOL", found=collective,
+            "states of that protocol are not visited", file="SCENARIO|PROTOCOL", found=protocol,
             allowed=", ".join(known),
         )  # fmt: skip
     return found

@@ -46,7 +46,7 @@ def run_strategies(args: argparse.Namespace) -> int:
 
 
 def _chain(args: argparse.Namespace) -> Chain:
-    from testbed.scenario.chains import load_chain
+    from testbed.scenario.keys.chains import load_chain
     from workloads.strategies import CHAIN_NAMES, chain_of_model
     from workloads.strategies.models import DEFAULT_BATCH, DEFAULT_DEVICE_FLOPS
 
@@ -83,9 +83,7 @@ def _rows(chain: Chain, args: argparse.Namespace, console: Console) -> StrategyR
                 "follows from the links of the scenario", file="tb strategies", key="--bandwidth",
                 allowed="--set topology.link.rate=RATE",
             )  # fmt: skip
-        fabric = MeasuredFabric(
-            args.scenario, tuple(args.overrides), args.collective, args.divide or 1000, args.devices
-        )
+        fabric = MeasuredFabric(args.scenario, tuple(args.overrides), args.protocol, args.divide or 1000, args.devices)
         devices = devices_of(fabric, chain)
     asked = []
     for text in args.strategies:
@@ -130,4 +128,4 @@ def _modelled(args: argparse.Namespace) -> Devices:
             error.problem, file="tb strategies", key="--bandwidth", found=f"'{args.bandwidth}'", allowed=error.allowed,
             hint=error.hint,
         ) from error  # fmt: skip
-    return Devices(args.devices, rate_bps / 8, sent_share(args.collective, args.devices))
+    return Devices(args.devices, rate_bps / 8, sent_share(args.protocol, args.devices))

@@ -90,13 +90,13 @@ _SHOWN_JOBS = 16
 
 
 def _jobs(scenario: Scenario) -> Iterator[str]:
-    """Of one collective: one line for each."""
+    """Of one protocol: one line for each."""
     job = scenario.job
     if not scenario.jobs:
         size = "" if job.workload == "digits" else f" of {format_size(job.size_bytes)}"
-        yield f"  job       {job.collective}, {job.iterations} x {job.workload} gradient{size}, {job.op} of {job.dtype}"
+        yield f"  job       {job.protocol}, {job.iterations} x {job.workload} gradient{size}, {job.op} of {job.dtype}"
         return
-    yield f"  jobs      {len(scenario.jobs)} of {scenario.job.collective}"
+    yield f"  jobs      {len(scenario.jobs)} of {scenario.job.protocol}"
     for planned in plan_jobs(scenario)[:_SHOWN_JOBS]:
         job, compute = planned.job, planned.workloads[0].compute
         model = "" if job.model is None else f"{job.model.name or 'layers'} / {job.scale}, "

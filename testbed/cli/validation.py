@@ -30,7 +30,7 @@ def validate_as_json(name_or_path: str, overrides: Sequence[str]) -> int:
         document = _valid(name_or_path, overrides)
     except ScenarioError as error:
         problems = error.problems if isinstance(error, InvalidScenario) else (error,)
-        document = {"schema": 1, "valid": False, "problems": [_problem(each) for each in problems]}
+        document = {"schema": 2, "valid": False, "problems": [_problem(each) for each in problems]}
     print_document(json.dumps(document, indent=1, ensure_ascii=False))
     return 0 if document["valid"] else ScenarioError.exit_code
 
@@ -40,7 +40,7 @@ def _valid(name_or_path: str, overrides: Sequence[str]) -> dict[str, Any]:
     plan = make_plan(scenario)
     time, memory = time_need(plan), memory_need(plan)
     return {
-        "schema": 1,
+        "schema": 2,
         "valid": True,
         "scenario": scenario.name,
         "source": scenario.source,
@@ -51,7 +51,7 @@ def _valid(name_or_path: str, overrides: Sequence[str]) -> dict[str, Any]:
         "memory": {"about_bytes": memory.most, "available_bytes": available_bytes()},
         "warnings": list(warnings(plan, time, memory)),
         "resolved": yaml.safe_load(dump_scenario(scenario)),
-        "timers": [{"collective": part.scenario.job.collective, **part.timers.document} for part in plan.parts],
+        "timers": [{"protocol": part.scenario.job.protocol, **part.timers.document} for part in plan.parts],
     }
 
 

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from testbed.doctor.model import ProbeFailed
+from testbed.kernel.load import processors
 from workloads.native.account import COMPILED
 from workloads.native.build import native_status
 from workloads.native.compiled import MODULES, compiled_status
@@ -131,7 +132,7 @@ def check_iperf3() -> str:
 
 
 def check_cpus() -> str:
-    cores = len(os.sched_getaffinity(0))
+    cores = processors()
     quota = _quota()
     usable = cores if quota is None else min(cores, quota)
     detail = f"{cores} usable" + ("" if quota is None else f", limited to {quota:g} by cgroup")

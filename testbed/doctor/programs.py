@@ -33,7 +33,7 @@ class Program:
 
 
 _COREUTILS = ("cat", "chmod", "chown", "cp", "df", "echo", "env", "false", "head", "id", "ln", "ls", "mkdir", "nice",
-              "printf", "readlink", "rm", "seq", "sleep", "stat", "stty", "tee", "true", "yes")  # fmt: skip
+              "printf", "readlink", "rm", "seq", "sleep", "stat", "stty", "tee", "true", "uname", "yes")  # fmt: skip
 
 PROGRAMS: tuple[Program, ...] = (
     *(Program(name, "coreutils", Origin.DEBIAN, "scripts and commands on hosts of a lab") for name in _COREUTILS),

@@ -68,7 +68,7 @@ def picture_of(scenario: Scenario) -> Picture:
     usual = {band: found.most_common(1)[0][0] for band, found in sorted(counts.items())}
     size = f"{len(topology.hosts)} hosts, {len(topology.switches)} switch{'es' if len(topology.switches) > 1 else ''}"
     return Picture(
-        f"{scenario.name}: {topology.kind}, {size}; {' + '.join(part.job.collective for part in scenario.parts)}",
+        f"{scenario.name}: {topology.kind}, {size}; {' + '.join(part.job.protocol for part in scenario.parts)}",
         tuple(points),
         tuple(PictureLine(a, b, label, label == usual[band]) for a, b, band, label in drawn),
         tuple((low, high, label) for (low, high), label in usual.items()),

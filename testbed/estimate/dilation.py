@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from testbed.plan import Plan
 from testbed.plan.paths import data_flows
 from testbed.plan.time_need import time_need
-from testbed.scenario.names import MOST_DILATION
+from testbed.scenario.protocols.names import MOST_DILATION
 from topologies import Direction, Role
 
 __all__ = ["SHARE", "CpuCalibration", "NodeLoad", "choose_dilation", "cpu_share", "least_real_s", "node_loads"]

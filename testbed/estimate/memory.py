@@ -16,7 +16,7 @@ from testbed.kernel.pages import does_matter
 from testbed.plan import Plan
 from testbed.plan.contract import planned_protocol
 from testbed.plan.paths import ELEMENT_BYTES
-from testbed.scenario.own_code import require
+from testbed.scenario.protocols.own_code import require
 from testbed.terminal.numbers import byte_size
 from workloads.config import HostConfig
 from workloads.errors import HostCapabilityError
@@ -98,6 +98,6 @@ def _gradient_bytes(worker: HostConfig) -> int:
 
 
 def _told(plan: Plan) -> float:
-    protocol = planned_protocol(plan.scenario.job.collective)
+    protocol = planned_protocol(plan.scenario.job.protocol)
     share: float = require(protocol.record_share, protocol.record_share(), _SHARE)
     return share + (_TOLD_OF_STEPS if plan.scenario.trace else 0.0)

@@ -44,7 +44,7 @@ __all__ = [
     "threshold",
 ]
 
-MASK64 = (1 << 64) - 1
+_WORD = MASK64 = (1 << 64) - 1
 _GAMMA = 0x9E3779B97F4A7C15
 _MULTIPLY_1 = 0xBF58476D1CE4E5B9
 _MULTIPLY_2 = 0x94D049BB133111EB
@@ -72,14 +72,14 @@ class Purpose(IntEnum):
 
 def finalise(value: int) -> int:
     """Mix 64 bits so that each input bit moves each output bit with probability near 1/2."""
-    value = (value ^ value >> 30) * _MULTIPLY_1 & MASK64
-    value = (value ^ value >> 27) * _MULTIPLY_2 & MASK64
+    value = (value ^ value >> 30) * _MULTIPLY_1 & _WORD
+    value = (value ^ value >> 27) * _MULTIPLY_2 & _WORD
     return value ^ value >> 31
 
 
 def absorb(state: int, word: int) -> int:
     """The state after one more 64-bit word; for a fixed state a bijection of the word."""
-    return finalise((state ^ word) + _GAMMA & MASK64)
+    return finalise((state ^ word) + _GAMMA & _WORD)
 
 
 @lru_cache(1024)

@@ -1,5 +1,6 @@
-/* The fast half of LinkFilter: counts identities and tells which frames no fault can touch. It never decides a strike:
- * a frame that may be struck goes to Python, uncounted. */
+/* The fast half of LinkFilter: counts identities and tells which frames no fault can touch. A frame that a fault may hit
+ * goes to Python, uncounted. One kind of hit is decided here, for those who ask for it: a plain loss of a frame that is
+ * not RoCE. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "rules.h"
 
 struct entry {
-    __u64 key; /* 0: free */
+    __u64 key;
     __u32 count;
     __u32 waiting; /* frames of this identity that went to Python and are not counted yet */
 };
@@ -20,52 +21,81 @@ struct flow {
 };
 
 struct filter {
-    struct entry *entries;
+    struct entry *entries; /* in the order in which they came */
+    __u32 *numbers;        /* hash table: of the entry, valid where there is a mark */
+    __u8 *marks; /* hash table: 0: free; else some bits of the key. It is small, and answers most questions alone. */
     __u64 mask;
-    __u64 used;
+    __u32 used;
     struct ina_rule *rules;
     __u32 rule_count;
     const struct ina_rule **active; /* of the rules, those that act now; as long as `rules` */
     __u32 active_count;
     __u32 asks_connection; /* one of them does */
+    __u32 all_stay;        /* all rules are active, and stay so */
     struct flow *flows;
     __u64 flow_mask;
 };
 
-static struct entry *slot_of(struct entry *entries, __u64 mask, __u64 key)
+static __u8 mark_of(__u64 key)
 {
-    __u64 at = key & mask;
+    return (__u8)(key >> 56 | 0x80);
+}
 
-    while (entries[at].key && entries[at].key != key)
-        at = (at + 1) & mask;
-    return &entries[at];
+static __u64 place_of(const struct filter *filter, __u64 key)
+{
+    __u64 at = key & filter->mask;
+
+    while (filter->marks[at]
+           && (filter->marks[at] != mark_of(key) || filter->entries[filter->numbers[at]].key != key))
+        at = (at + 1) & filter->mask;
+    return at;
+}
+
+/* Tables with `size` places, a power of two; false when there is no memory. */
+static int resize(struct filter *filter, __u64 size)
+{
+    struct entry *entries = realloc(filter->entries, size / 2 * sizeof(*entries));
+    __u32 *numbers = malloc(size * sizeof(*numbers)), i;
+    __u8 *marks = calloc(size, sizeof(*marks));
+
+    if (entries)
+        filter->entries = entries;
+    if (!entries || !numbers || !marks) {
+        free(numbers);
+        free(marks);
+        return 0;
+    }
+    for (i = 0; i < filter->used; i++) {
+        __u64 at = entries[i].key & (size - 1);
+
+        while (marks[at])
+            at = (at + 1) & (size - 1);
+        marks[at] = mark_of(entries[i].key);
+        numbers[at] = i;
+    }
+    free(filter->numbers);
+    free(filter->marks);
+    filter->numbers = numbers;
+    filter->marks = marks;
+    filter->mask = size - 1;
+    return 1;
 }
 
 static struct entry *find(struct filter *filter, __u64 key)
 {
-    struct entry *entry, *larger;
-    __u64 mask, i;
+    __u64 at = place_of(filter, key);
 
-    key = key ? key : 1;
-    entry = slot_of(filter->entries, filter->mask, key);
-    if (entry->key)
-        return entry;
-    if (filter->used * 2 > filter->mask) {
-        mask = filter->mask * 2 + 1;
-        larger = calloc(mask + 1, sizeof(*larger));
-        if (!larger)
+    if (filter->marks[at])
+        return &filter->entries[filter->numbers[at]];
+    if (filter->used * 2ull > filter->mask) {
+        if (!resize(filter, 2 * (filter->mask + 1)))
             return NULL;
-        for (i = 0; i <= filter->mask; i++)
-            if (filter->entries[i].key)
-                *slot_of(larger, mask, filter->entries[i].key) = filter->entries[i];
-        free(filter->entries);
-        filter->entries = larger;
-        filter->mask = mask;
-        entry = slot_of(larger, mask, key);
+        at = place_of(filter, key);
     }
-    entry->key = key;
-    filter->used++;
-    return entry;
+    filter->marks[at] = mark_of(key);
+    filter->numbers[at] = filter->used;
+    filter->entries[filter->used] = (struct entry){.key = key};
+    return &filter->entries[filter->used++];
 }
 
 static const struct ina_connection *connection_of(const struct filter *filter, __u64 key)
@@ -82,6 +112,8 @@ void ina_filter_free(struct filter *filter)
 {
     if (filter) {
         free(filter->entries);
+        free(filter->numbers);
+        free(filter->marks);
         free(filter->rules);
         free(filter->active);
         free(filter->flows);
@@ -102,11 +134,9 @@ struct filter *ina_filter_new(const struct ina_rule *rules, __u32 count, const _
     for (filter->flow_mask = 1; filter->flow_mask < 2ull * flow_count; filter->flow_mask = filter->flow_mask * 2 + 1)
         ;
     filter->flows = calloc(filter->flow_mask + 1, sizeof(*filter->flows));
-    filter->mask = 127;
-    filter->entries = calloc(filter->mask + 1, sizeof(*filter->entries));
     filter->rules = calloc(count ? count : 1, sizeof(*rules));
     filter->active = calloc(count ? count : 1, sizeof(*filter->active));
-    if (!filter->entries || !filter->rules || !filter->active || !filter->flows)
+    if (!resize(filter, 128) || !filter->rules || !filter->active || !filter->flows)
         goto fail;
     memcpy(filter->rules, rules, count * sizeof(*rules));
     filter->rule_count = count;
@@ -154,18 +184,30 @@ static int may_strike(const struct ina_rule *rule, const struct ina_packet *pack
 
 static void find_active(struct filter *filter, __s64 now)
 {
-    __u32 i;
+    __u32 i, staying = 0;
 
+    if (filter->all_stay)
+        return;
     filter->active_count = filter->asks_connection = 0;
     for (i = 0; i < filter->rule_count; i++)
         if (ina_rule_acts(&filter->rules[i], now)) {
             filter->active[filter->active_count++] = &filter->rules[i];
             filter->asks_connection |= filter->rules[i].conditions & (INA_IF_OFFSET | INA_IF_RANK);
+            staying += filter->rules[i].stop_ns == INA_FOREVER;
         }
+    filter->all_stay = staying == filter->rule_count;
 }
 
-/* Whether no fault can touch the frame: it is counted then, else it waits for Python. After find_active. */
-static int passes_by(struct filter *filter, const __u8 *frame, __u32 size, struct ina_packet *packet, __u32 *occurrence)
+/* Whether a rule that may strike a frame takes it away for certain. Where it is the first that may, it does. */
+static int loses(const struct ina_rule *rule, const struct ina_packet *packet)
+{
+    return rule->kind == INA_LOSS && !rule->conditions && !packet->roce;
+}
+
+/* What becomes of the frame, after find_active. One that waits for Python is not counted. `lost`: the rule that takes it
+ * away; NULL: Python decides on that, too. */
+static int decide(struct filter *filter, const __u8 *frame, __u32 size, struct ina_packet *packet, __u32 *occurrence,
+                  const struct ina_rule **lost)
 {
     const struct ina_connection *connection;
     __u8 head[INA_HEAD_V6];
@@ -185,16 +227,23 @@ static int passes_by(struct filter *filter, const __u8 *frame, __u32 size, struc
     entry = find(filter, packet->key);
     touched = !entry || entry->waiting;
     connection = filter->asks_connection ? connection_of(filter, packet->flow) : NULL;
-    for (i = 0; i < filter->active_count && !touched; i++)
-        touched = may_strike(filter->active[i], packet, entry->count + 1, connection);
     if (!entry)
-        return 0;
+        return INA_ASKS;
+    for (i = 0; i < filter->active_count && !touched; i++)
+        if (may_strike(filter->active[i], packet, entry->count + 1, connection)) {
+            if (lost && loses(filter->active[i], packet)) {
+                *lost = filter->active[i];
+                *occurrence = ++entry->count;
+                return INA_LOST;
+            }
+            touched = 1;
+        }
     if (touched) {
         entry->waiting++;
-        return 0;
+        return INA_ASKS;
     }
     *occurrence = ++entry->count;
-    return 1;
+    return INA_PASSES;
 }
 
 /* passes[i] for rows start .. count-1 of `frames` (rows of `stride` bytes); a row that passes is counted. */
@@ -206,7 +255,8 @@ void ina_filter_screen(struct filter *filter, const __u8 *frames, __u64 stride, 
 
     find_active(filter, now);
     for (row = start; row < count; row++)
-        passes[row - start] = passes_by(filter, frames + row * stride, lengths[row], &packet, &occurrence);
+        passes[row - start] =
+            decide(filter, frames + row * stride, lengths[row], &packet, &occurrence, NULL) == INA_PASSES;
 }
 
 /* acts.py: jittered */
@@ -219,22 +269,34 @@ static __s64 jittered(__s64 delay, __s64 jitter, __u64 number)
 
 int ina_link_pass(struct ina_link *link, const uint8_t *frame, int32_t length, int64_t now, int64_t *at)
 {
+    return ina_link_decide(link, frame, length, now, at, NULL) == INA_PASSES;
+}
+
+int ina_link_decide(struct ina_link *link, const uint8_t *frame, int32_t length, int64_t now, int64_t *at,
+                    struct ina_loss *loss)
+{
+    struct filter *filter = link->filter;
+    const struct ina_rule *lost = NULL;
     struct ina_packet packet;
     __s64 late = link->delay_ns;
     __u32 occurrence;
+    int found;
 
     if (now >= link->heals_at)
-        return 0;
-    find_active(link->filter, now);
-    if (!passes_by(link->filter, frame, (__u32)length, &packet, &occurrence))
-        return 0;
+        return INA_ASKS;
+    find_active(filter, now);
+    found = decide(filter, frame, (__u32)length, &packet, &occurrence, loss ? &lost : NULL);
+    if (found == INA_LOST)
+        *loss = (struct ina_loss){lost - filter->rules, packet.key, occurrence};
+    if (found != INA_PASSES)
+        return found;
     if (link->jitter_ns)
         late = jittered(late, link->jitter_ns, ina_draw(link->stream, packet.key, occurrence, 0, INA_JITTER));
     *at = now + late > link->horizon ? now + late : link->horizon;
     link->horizon = *at;
     if (link->overtaken_at < 0)
         link->overtaken_at = *at;
-    return 1;
+    return INA_PASSES;
 }
 
 /* For the test that compares Python, C and eBPF. `at` has five words for each identity: flow, packet word, occurrence, copy,

@@ -45,7 +45,10 @@ def is_active(fault: Fault, now: int) -> bool:
     return since < length
 
 
+_WITH_WINDOW = LinkFault | NodeFault
+
+
 def _window(fault: Fault) -> Window:
-    if isinstance(fault, LinkFault | NodeFault):
+    if isinstance(fault, _WITH_WINDOW):
         return fault.window
     raise TypeError(f"{type(fault).__name__} has no window")

@@ -15,11 +15,11 @@ from testbed.faults.connections import Flow
 from testbed.faults.decide import flow_key, frame_key, identity_key, packet_word
 from workloads.datagrams.transport import DATAGRAMS
 from workloads.machine import Buffer
-from workloads.transports import TransportKind
+from workloads.transports import SentAs, TransportKind
 from workloads.transports.kind import udp_port_of
 from workloads.wire.recognised import flow_text, recognise
 
-__all__ = ["NOT_ROCE", "Identity", "IdentityReader", "datagram_text", "flow_text"]
+__all__ = ["NOT_ROCE", "Identity", "IdentityReader", "datagram_text", "flow_text", "sent_text"]
 
 NOT_ROCE = -1
 """opcode of a frame that is not RoCE v2"""
@@ -70,20 +70,24 @@ class IdentityReader:
         size = len(frame)
         flow = frame_key(zlib.crc32(frame), size)
         key = identity_key(flow, 0)
-        return Identity(key, flow, NOT_ROCE, 0, 0, None, 0, size, self._transport_of(frame))
+        return Identity(key, flow, NOT_ROCE, 0, 0, None, 0, size, self.transport_of(frame))
 
-    def _transport_of(self, frame: Buffer) -> TransportKind | None:
+    def transport_of(self, frame: Buffer) -> TransportKind | None:
+        """Of a frame that is not RoCE; None: not known."""
         port = udp_port_of(frame)
         if port is not None and port in self._by_port:
             return self._by_port[port]
         return next((each for each in self._others if each.identify(frame) is not None), None)
 
 
-def datagram_text(frame: Buffer, identity: Identity) -> str:
-    """As `FaultStruck.packet`; empty where no transport but RoCE knows the frame. Never raises."""
-    sent = None if identity.transport is None else identity.transport.identify(frame)
-    if sent is None:
-        return ""
+def datagram_text(frame: Buffer, transport: TransportKind | None, key: int) -> str:
+    """As `FaultStruck.packet`; empty where no transport but RoCE knows the frame. `key`: its identity. Never raises."""
+    sent = None if transport is None else transport.identify(frame)
+    return "" if sent is None else sent_text(sent, key)
+
+
+def sent_text(sent: SentAs, key: int) -> str:
+    """The same of a packet that its transport knows."""
     again = " again" if sent.again else ""
     attempt = f", attempt {sent.attempt}" if sent.attempt else ""
-    return f"{sent.kind}{again} {sent.flow} packet {sent.sequence}{attempt} #{identity.key:016x}"
+    return f"{sent.kind}{again} {sent.flow} packet {sent.sequence}{attempt} #{key:016x}"

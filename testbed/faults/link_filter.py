@@ -1,7 +1,8 @@
 """All packet faults of one direction of one link, and the link's own delay: the FrameFilter of a switch port.
 
-`admit` is the reference and the only place where a hit is decided. `screen` asks the C core which frames no fault can
-touch; it may send a frame to `admit` for nothing, never the other way round. Both count occurrences in one table.
+`admit` is the reference for every hit. `screen` asks the C core which frames no fault can touch; it may send a frame to
+`admit` for nothing, never the other way round. `testbed.faults.gate` asks C for the same, and for plain losses of
+datagrams, which are most hits of a lossy run. All count occurrences in one table.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from testbed.faults.copies import Copy, Seen, jittered
 from testbed.faults.decide import Purpose, draw, stream_key
 from testbed.faults.events import FaultHealed, FaultStruck
 from testbed.faults.healing import heals_at, is_active, windows_of
-from testbed.faults.identity import IdentityReader, datagram_text, flow_text
+from testbed.faults.identity import NOT_ROCE, Identity, IdentityReader, datagram_text, flow_text, sent_text
 from testbed.faults.kind import Act, FaultKind
 from testbed.faults.kinds import kind_of, record_of
 from testbed.faults.late import LateFrames
 from testbed.faults.matching import matches
-from testbed.faults.native import FOREVER, CLink, NativeScreen, c_rules, counts_in_python, load_filter
+from testbed.faults.native import FOREVER, CLink, NativeScreen, c_rules, knows_attempts, load_filter
 from testbed.faults.way import LinkWay
 from workloads.machine import Buffer, Event, FrameBatch
 from workloads.transports import SentAs, TransportKind
@@ -44,6 +45,8 @@ class _Rule:
     stream: int
     act: Act
     kind: FaultKind
+    struck: tuple[str, str, str, str, str]
+    """first fields of a FaultStruck of it"""
     takes_all: bool
     """no condition"""
     copy_bit: int
@@ -75,6 +78,7 @@ class LinkFilter:
                 stream_key(way.seed, fault.name, way.link, way.direction),
                 act_of(fault),
                 record_of(fault),
+                (fault.name, kind_of(fault), backend, way.link, str(way.direction)),
                 fault.match == _ANY,
                 copy_bit,
             )
@@ -94,15 +98,16 @@ class LinkFilter:
         self._events: deque[Event] = deque()
         self._horizon = -(1 << 63)
         """no frame in order leaves before it"""
-        lib = load_filter() if native and not counts_in_python(faults, way.transports) else None
+        # The event of a hit has its attempt, and frames that pass are attempts, too.
+        lib = load_filter() if native and knows_attempts(way.transports) else None
         self._native = lib and NativeScreen(lib, c_rules(faults, way), way.table)
         self._occurrences: dict[int, int] = {}
         self._shared: CLink | None = None
         self._late = LateFrames(way.link, str(way.direction))
 
     def share(self) -> int | None:
-        """Address of a `struct ina_link` by which compiled code passes frames that no fault can touch
-        (`ina_link_pass`); all others are for `admit`, in their turn. None where the C core does not run."""
+        """Address of a `struct ina_link` by which compiled code decides on frames (`link.h`). Those that it does not
+        decide on are for `admit`, in their turn. None where the C core does not run."""
         if self._native is None:
             return None
         if self._shared is None:
@@ -129,6 +134,12 @@ class LinkFilter:
         if self._late.waiting:
             shared.overtaken_at = -1
         return deliveries
+
+    def lost(self, number: int, key: int, occurrence: int, frame: bytes) -> None:
+        """Compiled code decided that a loss takes away a frame that is not RoCE, and has counted it. `number`: of the
+        fault among those of the link; `key`: identity of the frame."""
+        packet = datagram_text(frame, self._reader.transport_of(frame), key)
+        self._events.append(FaultStruck(*self._rules[number].struck, "", NOT_ROCE, 0, occurrence, packet))
 
     def finish(self, now: int) -> None:
         """The run is over: reports hits that changed nothing."""
@@ -167,7 +178,7 @@ class LinkFilter:
                 if goes_on is None:
                     passed.append(copy)
                     continue
-                self._tell_struck(fault, seen, attempt, frame)
+                self._tell_struck(rule, identity, attempt, frame, sent)
                 if rule.kind.makes_copies or rule.kind.is_overtaken:
                     holding.append(fault)
                 passed += goes_on
@@ -242,22 +253,9 @@ class LinkFilter:
         self._horizon = at
         return Delivery(at, copy.frame)
 
-    def _tell_struck(self, fault: PacketFault, seen: Seen, attempt: int, frame: Buffer) -> None:
-        who = seen.identity
-        self._events.append(
-            FaultStruck(
-                fault.name,
-                kind_of(fault),
-                self.backend,
-                self.link,
-                str(self.direction),
-                flow_text(who.addresses),
-                who.opcode,
-                who.psn,
-                attempt,
-                datagram_text(frame, who),
-            )
-        )
+    def _tell_struck(self, rule: _Rule, who: Identity, attempt: int, frame: Buffer, sent: SentAs | None) -> None:
+        packet = datagram_text(frame, who.transport, who.key) if sent is None else sent_text(sent, who.key)
+        self._events.append(FaultStruck(*rule.struck, flow_text(who.addresses), who.opcode, who.psn, attempt, packet))
 
     def _tell_healed(self, now: int) -> None:
         while self._heal and now >= self._heal[-1][0]:

@@ -23,7 +23,15 @@ from workloads.native.layout import check_structure
 from workloads.transports import TransportKind
 
 __all__ = [
-    "FOREVER", "CLink", "CRule", "NativeScreen", "c_rules", "counts_in_python", "load_filter", "port_in_c",
+    "FOREVER",
+    "CLink",
+    "CRule",
+    "NativeScreen",
+    "asks_attempts",
+    "c_rules",
+    "knows_attempts",
+    "load_filter",
+    "port_in_c",
 ]  # fmt: skip
 
 _IF_OPCODE, _IF_SYNDROME, _IF_ATTEMPT, _IF_OFFSET, _IF_RANK, _IF_MESSAGE, _IF_HEADER = 1, 2, 4, 8, 16, 32, 64
@@ -84,13 +92,16 @@ def port_in_c(transports: Sequence[TransportKind]) -> int:
     return ports.pop() if len(ports) == 1 else 0
 
 
-def counts_in_python(faults: Sequence[PacketFault], transports: Sequence[TransportKind]) -> bool:
-    """Whether some fault asks datagrams for what C and eBPF do not know: the attempt, where that is not how often the
-    same bytes came."""
+def knows_attempts(transports: Sequence[TransportKind]) -> bool:
+    """Whether C and eBPF can tell how often a packet was sent: it is how often the same bytes came."""
     others = [each for each in transports if each.kinds]
-    known = not others or (port_in_c(transports) and all(each.resends_alike for each in others))
+    return not others or (port_in_c(transports) != 0 and all(each.resends_alike for each in others))
+
+
+def asks_attempts(faults: Sequence[PacketFault], transports: Sequence[TransportKind]) -> bool:
+    """Whether some fault asks datagrams for what C and eBPF do not know."""
     asked = ((fault.match.attempt, fault.match.kind, fault.match.sequence) for fault in faults)
-    return not known and any(each != (None, None, None) for each in asked)
+    return not knows_attempts(transports) and any(each != (None, None, None) for each in asked)
 
 
 def c_rules(faults: Sequence[PacketFault], way: LinkWay) -> list[CRule]:

@@ -31,6 +31,7 @@ enum ina_condition {
 };
 
 #define INA_BIT_BY_HASH 0xffffffffu
+#define INA_FOREVER 0x7fffffffffffffffll /* stop_ns of a rule that acts until the end */
 
 struct ina_rule {
     __u64 stream;
@@ -170,7 +171,7 @@ INA_INLINE int ina_rule_acts(const struct ina_rule *rule, __s64 now)
 
     if (now < rule->start_ns)
         return 0;
-    if (rule->stop_ns == 0x7fffffffffffffffll)
+    if (rule->stop_ns == INA_FOREVER)
         return 1;
     since = now - rule->start_ns;
     length = rule->stop_ns - rule->start_ns;

@@ -13,7 +13,7 @@ from typing import Any
 from testbed.checkers.context import CheckContext
 from testbed.history import Record, of_kind
 from testbed.history.events import ShapingMeasured, TrafficStarted
-from testbed.scenario.known import protocol_of
+from testbed.scenario.protocols.known import protocol_of
 from topologies import Direction
 from workloads.collectives.operations import OPERATIONS
 
@@ -23,7 +23,7 @@ __all__ = ["bandwidths", "link_metrics", "others_since", "utilisation"]
 def bandwidths(context: CheckContext, goodput_bps: float | None) -> dict[str, float | None]:
     """`algbw_bps` and `busbw_bps` of the metrics; None where the job is no all-reduce, did not end, or is not the only
     one."""
-    if goodput_bps is None or not protocol_of(context.plan.scenario.job.collective).result().is_sum:
+    if goodput_bps is None or not protocol_of(context.plan.scenario.job.runs).result().is_sum:
         return {"algbw_bps": None, "busbw_bps": None}
     return {
         "algbw_bps": goodput_bps,

@@ -21,7 +21,7 @@ from testbed.figures.percentiles import nearest_rank
 from testbed.figures.samples import samples_of, samples_per_second
 from testbed.history import Record
 from testbed.history.events import TrafficStarted
-from testbed.scenario.job import Job
+from testbed.scenario.keys.job import Job
 from workloads.config import HostConfig, WorkerConfig
 from workloads.datagrams.blocks import BlockSummed, Collided, MemoryAtEnd, PartialSent, ServerStatistics
 from workloads.events import CollectiveCompleted, DatagramResent, RcStatistics
@@ -35,7 +35,7 @@ _PERFORMANCE = ("jct_s", "iterations_s", "goodput_bps", "samples_per_second", "b
 
 
 def job_metrics(context: CheckContext) -> dict[str, Any] | None:
-    """The `jobs` of the metrics; None where no switch serves jobs and there is one collective."""
+    """The `jobs` of the metrics; None where no switch serves jobs and there is one protocol."""
     serving = [switch for switch in context.plan.switches if switch.jobs]
     if not serving and not context.plan.beside:
         return None
@@ -85,14 +85,14 @@ def jain_index(shares: Sequence[float | None]) -> float | None:
     return sum(known) ** 2 / (len(known) * sum(share * share for share in known))
 
 
-def _heads(context: CheckContext, collective: str) -> Iterable[dict[str, Any]]:
-    """Of the jobs of one collective, in the order of its groups. `collective`: where it is not the only one."""
+def _heads(context: CheckContext, protocol: str) -> Iterable[dict[str, Any]]:
+    """Of the jobs of one protocol, in the order of its groups. `protocol`: where it is not the only one."""
     jobs = context.plan.scenario.all_jobs
     for place, (job, group) in enumerate(zip(jobs, context.plan.groups, strict=True), 1):
-        name = job.name or collective or f"job{place}"
-        # The groups of connections of all collectives have numbers of their own; jobs count on.
-        number = group if not collective or job.number is None else job.number
-        yield {"job": number, "name": name, **({"collective": job.collective} if collective else {})}
+        name = job.name or protocol or f"job{place}"
+        # The groups of connections of all protocols have numbers of their own; jobs count on.
+        number = group if not protocol or job.number is None else job.number
+        yield {"job": number, "name": name, **({"protocol": job.protocol} if protocol else {})}
 
 
 def without_performance(jobs: dict[str, Any]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from testbed.history.events import FaultByChance, TrafficStarted
 from testbed.history.verdict import CheckResult, Verdict
 from testbed.plan.contract import planned_protocol
 from testbed.plan.paths import data_flows
-from testbed.scenario.own_code import require
+from testbed.scenario.protocols.own_code import require
 from testbed.scenario.transports import transports_of
 from topologies import format_ip
 from workloads.collectives.operations import OPERATIONS
@@ -76,7 +76,7 @@ def bound_bps(context: CheckContext) -> float:
     topology = context.plan.scenario.topology
     shared = data_flows(context.plan)
     link_bps = share * min(topology.link(link).shape.rate_bps / flows for (link, _), flows in shared.items())
-    bound = planned_protocol(context.plan.scenario.job.collective).bound
+    bound = planned_protocol(context.plan.scenario.job.runs).bound
     return float(require(bound, bound(context.plan, link_bps), _BOUND))
 
 
@@ -141,7 +141,7 @@ def metrics(context: CheckContext, fidelity: CheckResult | None = None) -> dict[
     }
     values |= {name: found for name, found in extra.items() if found is not None}
     for part in parts_of(context).values():
-        own = judged_protocol(part.plan.scenario.job.collective).figures
+        own = judged_protocol(part.plan.scenario.job.protocol).figures
         values |= require(own, own(part), _FIGURES)
     return values if fidelity is None else withhold(values, fidelity)
 

@@ -129,7 +129,7 @@ def _marked(record: Record) -> Mapping[str, int] | None:
 
 
 def _began(record: Record) -> str:
-    """The worker that begins its job, in another life or as another collective too."""
+    """The worker that begins its job, in another life or as another protocol too."""
     return record.node if isinstance(record.event, CollectiveStarted) and record.event.iteration == 0 else ""
 
 
@@ -181,45 +181,36 @@ class _Counted:
     def completed(self) -> Series:
         """Not by the second: a message that completes behind a gap brings what arrived long before it."""
 
-        def size(record: Record) -> float:
-            event = record.event
-            return self.message_bytes(record.node, event.message) if isinstance(event, MessageReceived) else 0.0
-
-        return self.levels("gradient of completed messages", size, _began, MessageReceived, CollectiveStarted)
+        signs: dict[type[Event], float] = {MessageReceived: 1.0}
+        return self.levels("gradient of completed messages", signs, _began, CollectiveStarted)
 
     def in_flight(self) -> Series:
         """What was posted and not acknowledged."""
-
-        def change(record: Record) -> float:
-            event = record.event
-            if not isinstance(event, MessagePosted | MessageAcked):
-                return 0.0
-            size = self.message_bytes(record.node, event.message)
-            return size if isinstance(event, MessagePosted) else -size
-
+        signs: dict[type[Event], float] = {MessagePosted: 1.0, MessageAcked: -1.0}
         return self.levels(
-            "posted and not acknowledged", change, _lost_track, MessagePosted, MessageAcked, NodeExited, WorkerFellBack,
-            QpFailed,
+            "posted and not acknowledged", signs, _lost_track, NodeExited, WorkerFellBack, QpFailed,
         )  # fmt: skip
 
     def levels(
-        self, title: str, change: Callable[[Record], float], none: Callable[[Record], str], *kinds: type[Event]
+        self, title: str, signs: Mapping[type[Event], float], none: Callable[[Record], str], *kinds: type[Event]
     ) -> Series:
-        """Bytes at the end of each interval, from what each record adds. `none`: the node that has none after a
-        record; empty: all keep theirs. `kinds`: of records that do one or the other."""
+        """Bytes at the end of each interval. `signs`: of what records about messages add. `none`: the node that has
+        none after a record of one of `kinds`; empty: all keep theirs."""
         points: dict[str, dict[int, float]] = {}
         now: dict[str, float] = {}
-        interval, last = self.interval, self.count - 1
-        for record in self.in_time(*kinds):
-            t = record.t
-            if (node := none(record)) in now:
+        interval, last, message_bytes = self.interval, self.count - 1, self.message_bytes
+        for record in self.in_time(*signs, *kinds):
+            t, node, event = record.t, record.node, record.event
+            sign = signs.get(type(event))
+            if sign is None:
+                if (node := none(record)) not in now:
+                    continue
                 now[node] = 0.0
-            elif t >= 0 and (bytes_ := change(record)):
-                node = record.node
-                before = now.get(node)
-                if before is None:
-                    before, points[node] = 0.0, {}
-                now[node] = max(0.0, before + bytes_)
+            elif t >= 0 and (size := message_bytes(node, event.message)):  # type: ignore[attr-defined]
+                if node not in now:
+                    now[node], points[node] = 0.0, {}
+                level = now[node] + sign * size
+                now[node] = level if level > 0.0 else 0.0
             else:
                 continue
             points[node][min(max(t, 0) // interval, last)] = now[node]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from testbed.scenario.job import Job
+from testbed.scenario.keys.job import Job
 from workloads.gradients.digits import digits_batch
 
 __all__ = ["samples_of", "samples_per_second"]

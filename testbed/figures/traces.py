@@ -9,7 +9,7 @@ from typing import Any
 from testbed.checkers.context import CheckContext
 from workloads.traces.events import TraceNodeEnded
 from workloads.traces.model import COMPUTE, RECV
-from workloads.traces.program import Communication, TracedConfig
+from workloads.traces.program import Communication, TracedConfig, trace_in
 
 __all__ = ["CriticalNode", "critical_path", "trace_metrics"]
 
@@ -42,7 +42,7 @@ class _Span:
 def trace_metrics(context: CheckContext) -> dict[str, Any] | None:
     """The `trace` of the metrics. None: the job is no trace, or none of its nodes ended. Times of all iterations are
     added up; the critical path is that of the last one."""
-    workers = [worker for worker in context.plan.workers if isinstance(worker, TracedConfig)]
+    workers = _traced(context)
     ended = context.events(TraceNodeEnded)
     if not workers or not ended:
         return None
@@ -88,9 +88,13 @@ def critical_path(context: CheckContext) -> list[CriticalNode]:
     return _Walk(context).path()
 
 
+def _traced(context: CheckContext) -> list[TracedConfig]:
+    return [trace for trace in map(trace_in, context.plan.workers) if trace is not None]
+
+
 class _Walk:
     def __init__(self, context: CheckContext) -> None:
-        self._workers = [worker for worker in context.plan.workers if isinstance(worker, TracedConfig)]
+        self._workers = _traced(context)
         ended = context.events(TraceNodeEnded)
         last = max((record.event.iteration for record in ended), default=0)
         rank_of = {worker.name: rank for rank, worker in enumerate(self._workers)}

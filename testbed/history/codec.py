@@ -3,6 +3,7 @@ before anything relies on it."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
@@ -78,17 +79,21 @@ def _middle(kind: Any) -> str:
 @cache
 def _writer(kind: Any) -> Callable[[int, str, Any], str]:
     """Writes the line of an event whose fields are whole numbers and texts, as most are, from time, node as JSON and
-    event. Empty for others."""
-    fields = fields_of(kind)
-    if not _middle(kind) or any(hint not in (int, str) or not always for _, hint, always, _ in fields):
+    event. Empty for others, and for one with a field that is not always written and is not at its default."""
+    fields = [(name, hint) for name, hint, always, _ in fields_of(kind) if always]
+    if not _middle(kind) or any(hint not in (int, str) for _, hint in fields):
         return lambda t, node, event: ""
-    keys = "".join(f',"{name}":{"%d" if hint is int else "%s"}' for name, hint, _, _ in fields)
-    values = ", ".join(f"e.{name}" if hint is int else f"text(e.{name})" for name, hint, _, _ in fields)
-    are_so = " and ".join(f"type(e.{name}) is {hint.__name__}" for name, hint, _, _ in fields)
+    sometimes = {name for name, _, always, _ in fields_of(kind) if not always}
+    defaults = {each.name: each.default for each in dataclasses.fields(kind) if each.name in sometimes}
+    keys = "".join(f',"{name}":{"%d" if hint is int else "%s"}' for name, hint in fields)
+    values = ", ".join(f"e.{name}" if hint is int else f"text(e.{name})" for name, hint in fields)
+    are_so = [f"type(e.{name}) is {hint.__name__}" for name, hint in fields]
+    are_so += [f"e.{name} == DEFAULTS[{name!r}]" for name in defaults]
     # Compiled, as `field_values` is: long runs write millions of lines.
-    source = f"lambda t, node, e: LINE % (t, node, {values}) if {are_so} else ''"
+    source = f"lambda t, node, e: LINE % (t, node, {values}) if {' and '.join(are_so)} else ''"
     line = f'{{"t":%d,"node":%s,"event":"{kind.__name__}"{keys}}}\n'
-    found: Callable[[int, str, Any], str] = eval(source, {"LINE": line, "text": json.encoder.encode_basestring_ascii})
+    names = {"LINE": line, "DEFAULTS": defaults, "text": json.encoder.encode_basestring_ascii}
+    found: Callable[[int, str, Any], str] = eval(source, names)
     return found
 
 

@@ -16,6 +16,7 @@ import workloads.datagrams.blocks
 import workloads.events
 from testbed.history import events as of_worlds
 from testbed.history import lab_events, pfc_events, training_events
+from testbed.history.building import hasten
 from workloads.machine import Event
 
 __all__ = ["KNOWN_KINDS", "event_kinds", "host_kinds"]
@@ -58,3 +59,6 @@ def event_kinds() -> Mapping[str, type[Event]]:
 
 
 KNOWN_KINDS: frozenset[type[Event]] = frozenset(event_kinds().values())
+
+for _kind in KNOWN_KINDS:
+    hasten(_kind)

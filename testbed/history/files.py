@@ -73,6 +73,9 @@ class HistoryLog:
         moved = False
         with self._path.open("rb") as lines, sorted_path.open("wb") as file:
             for span in spans:
+                if len(span) == 1:
+                    file.write(next(lines))
+                    continue
                 own = list(islice(lines, len(span)))
                 key = node_of if in_order else place_of
                 order = sorted(range(len(span)), key=lambda index: key(span[index]))

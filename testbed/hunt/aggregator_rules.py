@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs, JobConfig
+from testbed.hunt.seen_datagrams import seen_datagram
 from testbed.hunt.watch import Tell
 from workloads.datagrams.blocks import PartialSent, SlotChanged
 from workloads.machine import Event
-from workloads.wire.aggregation import AggregationHeader, DatagramError, decode_datagram
+from workloads.wire.aggregation import AggregationHeader
 
 __all__ = ["AGGREGATOR_RULES", "AggregatorWatch", "ServerWatch"]
 
@@ -31,10 +32,7 @@ _CLEARED = frozenset(("result_own", "reminder_own", "resend_own", "successor"))
 
 
 def _header(frame: bytes) -> AggregationHeader | None:
-    try:
-        found = decode_datagram(frame)
-    except DatagramError:
-        return None
+    found = seen_datagram(frame)
     return None if found is None else found.header
 
 
@@ -53,6 +51,8 @@ class _Slot:
 
 class AggregatorWatch:
     """A Watch over one life of a switch. `knobs`: those that its program heeds."""
+
+    hears_sent = False
 
     def __init__(self, config: SwitchConfig, knobs: AggregatorKnobs, tell: Tell) -> None:
         self._name, self._knobs, self._tell = config.name, knobs, tell
@@ -174,6 +174,8 @@ class AggregatorWatch:
 
 class ServerWatch:
     """A Watch over one life of a parameter server."""
+
+    hears_sent = False
 
     def __init__(self, name: str, tell: Tell) -> None:
         self._name, self._tell = name, tell

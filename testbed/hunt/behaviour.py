@@ -25,6 +25,7 @@ from testbed.hunt.protocols import hunted_of
 from testbed.hunt.search_mark import SearchMark
 from testbed.hunt.transitions import step_of
 from workloads.events import CollectiveCompleted, WorkerFailed, WorkerFinished
+from workloads.machine import Event
 
 __all__ = ["PHASES", "SOMETIMES", "behaviours_of", "marks_of_kind", "meanings_of_kind"]
 
@@ -60,20 +61,23 @@ def behaviours_of(history: Iterable[Record], marks: Mapping[str, SearchMark]) ->
     """Of one traced run, in the order of its history. `marks`: those of its protocol."""
     fault, phase, last = "none", PHASES[0], dict[tuple[str, str], str]()
     met, general, own = set[str](), _Marks(), Marking(marks)
-    for record in history:
+    for number, record in enumerate(history):
         event = record.event
-        met.update(f"sometimes {mark}" for mark in general.see(record))
-        if isinstance(event, FaultStruck):
-            fault = event.kind
+        kind = type(event)
+        if kind in _HEEDED:  # most records are of other kinds
+            met.update(f"sometimes {mark}" for mark in general.see(number, event))
+            if isinstance(event, FaultStruck):
+                fault = event.kind
+                continue
+            if kind is CollectiveCompleted and phase == PHASES[0]:
+                phase = PHASES[1]
+            elif kind is WorkerFinished:
+                phase = PHASES[2]
+        elif kind is FaultMissed:
             continue
-        if isinstance(event, FaultMissed):
-            continue
-        if isinstance(event, CollectiveCompleted) and phase == PHASES[0]:
-            phase = PHASES[1]
-        elif isinstance(event, WorkerFinished):
-            phase = PHASES[2]
         step = step_of(event)
-        met.update(f"sometimes {mark}" for mark in own.see(record, step))
+        if own.heeds(kind, step):
+            met.update(f"sometimes {mark}" for mark in own.see(record, step))
         if step is None:
             met.add(f"event {event_name(event)} | fault {fault} | phase {phase}")
             continue
@@ -85,20 +89,23 @@ def behaviours_of(history: Iterable[Record], marks: Mapping[str, SearchMark]) ->
     return frozenset(met)
 
 
+_HEEDED = frozenset((FaultStruck, CollectiveCompleted, WorkerFinished, WorkerFailed, FaultHealed))
+"""kinds of events that change the phase or the fault, or reach a mark of `SOMETIMES`"""
+
+
 class _Marks:
     """What `SOMETIMES` needs to know of the records so far."""
 
     def __init__(self) -> None:
         self._hits = dict[tuple[str, str, str, str, int], str]()
         """fault that hit a packet, by link, direction and identity"""
-        self._at, self._kind, self._number = -_CLOSE, "", 0
+        self._at, self._kind = -_CLOSE - 1, ""
         self._result, self._finished = False, False
 
-    def see(self, record: Record) -> Iterator[str]:
-        event = record.event
-        self._number += 1
+    def see(self, number: int, event: Event) -> Iterator[str]:
+        """Marks that record `number` reaches."""
         if isinstance(event, FaultStruck):
-            yield from self._hit(event)
+            yield from self._hit(number, event)
         elif isinstance(event, CollectiveCompleted):
             self._result = True
         elif isinstance(event, WorkerFinished):
@@ -108,16 +115,16 @@ class _Marks:
         elif isinstance(event, FaultHealed) and not self._finished:
             yield "healed in time"
 
-    def _hit(self, event: FaultStruck) -> Iterator[str]:
+    def _hit(self, number: int, event: FaultStruck) -> Iterator[str]:
         if event.flow or event.packet:
             identity = event.target, event.direction, event.flow, event.packet, event.psn
             if self._hits.setdefault(identity, event.fault) != event.fault:
                 yield "packet hit again"
         if event.occurrence >= 3:
             yield "third attempt hit"
-        if self._number - self._at <= _CLOSE and event.kind != self._kind:
+        if number - self._at <= _CLOSE and event.kind != self._kind:
             yield "two kinds at once"
-        self._at, self._kind = self._number, event.kind
+        self._at, self._kind = number, event.kind
         if self._finished:
             yield "hit after the end"
         elif self._result:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from testbed.bench.contract import MeasuredProtocol
 from testbed.hunt.search_mark import SearchMark
-from testbed.scenario.known import lacks_methods, protocol_of
+from testbed.scenario.protocols.known import lacks_methods, protocol_of
 
 if TYPE_CHECKING:
     from random import Random
@@ -45,6 +45,8 @@ class Hunt(ABC):
     """vectors that follow each other in an iteration: each begins when all of the one before it is there"""
     waits: int = 1
     """timeouts until a packet has come through when nothing is lost any more; not asked where there is a server"""
+    spans_racks: bool = False
+    """jobs without a parameter server may span racks, too"""
     every_tier: bool = False
     """with a parameter server, switches of every tier may add, not those of workers and server alone"""
     backs_off: bool = False
@@ -87,18 +89,23 @@ class Hunt(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Hunted:
-    """A protocol as hunts see it. Its name is that of the collective, and of the kind of hunt."""
+    """A protocol as hunts see it. Its name is that of the kind of hunt, too."""
 
     name: str
     program: str
     """of its switches, usually"""
     hunt: Hunt
     server: bool
-    """jobs have parameter servers, share all slots, and may span racks"""
+    """jobs have parameter servers, and share all slots"""
     knobs: bool
     """those of AggregatorKnobs, and rules of priority"""
     operations: tuple[str, ...]
     """as those of `Protocol`"""
+
+    @property
+    def spans_racks(self) -> bool:
+        """Its jobs may have workers in several racks."""
+        return self.server or self.hunt.spans_racks
 
     @property
     def backs_off(self) -> bool:
@@ -127,10 +134,10 @@ class Hunted:
 
 
 class Protocol(MeasuredProtocol):
-    """A collective as one object: the fields of `KnownProtocol`, and the methods that all floors ask for.
+    """A protocol as one object: the fields of `KnownProtocol`, and the methods that all floors ask for.
 
     A class needs `plan`, and `order` where its sums are exact. Every other part asks the object, and compares no name
-    of a collective, program or class.
+    of a protocol, program or class.
     """
 
     whole: ClassVar[bool] = True
@@ -153,9 +160,9 @@ class Protocol(MeasuredProtocol):
         return ()
 
 
-def whole_protocol(collective: str) -> Protocol:
-    """By name. Raises as `testbed.scenario.known.protocol_of`, and ScenarioError for one that lacks these methods."""
-    found = protocol_of(collective)
+def whole_protocol(protocol: str) -> Protocol:
+    """By name. Raises as `protocol_of`, and ScenarioError for one that lacks these methods."""
+    found = protocol_of(protocol)
     if not isinstance(found, Protocol):
         raise lacks_methods(found)
     return found

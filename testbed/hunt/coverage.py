@@ -45,16 +45,19 @@ class Coverage:
         self.schedules += 1
         self.traced += scenario.trace
         finished, strikes = set(), Counter[str]()
+        steps = list[str]()
         for record in history:
             event = record.event
-            if isinstance(event, FaultStruck):
+            if (step := step_of(event)) is not None:
+                steps.append(step)
+            elif isinstance(event, FaultStruck):
                 strikes[event.kind] += 1
             elif isinstance(event, FaultMissed):
                 strikes[event.kind] -= event.strikes
             elif isinstance(event, WorkerFinished):
                 finished.add(record.node)
-            elif scenario.trace and (step := step_of(event)) is not None:
-                self.transitions[step] += 1
+        if scenario.trace:
+            self.transitions.update(steps)
         self.strikes.update(+strikes)
         self.struck.update(set(+strikes))
         if len(finished) >= _workers(scenario):
@@ -142,10 +145,11 @@ def _values_of_datagrams(scenario: Scenario) -> dict[str, object]:
 
 def values_of_jobs(scenario: Scenario, hunted: Hunted) -> dict[str, object]:
     values, knobs = _values_of_datagrams(scenario), scenario.switch.knobs
+    if hunted.spans_racks:
+        values["levels"] = "one" if len(scenario.topology.switches) == 1 else "two"
     if hunted.server:
         values |= {
             "servers": len({each.server for each in scenario.all_jobs}),
-            "levels": "one" if len(scenario.topology.switches) == 1 else "two",
             "AIMD": scenario.transport.aimd,
             "reclaim": knobs.reclaim,
         }

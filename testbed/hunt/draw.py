@@ -19,10 +19,11 @@ from testbed.hunt.protocols import hunted_in, hunted_of
 from testbed.hunt.recipes import FABRIC_RECIPES, RECIPES
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.survival import RESERVE, may_fail, travel_ns, unsurvivable
+from testbed.hunt.tape import draw_value
 from testbed.scenario.geometry import INA_HEADER_BYTES, packet_bytes
-from testbed.scenario.job import Straggler
+from testbed.scenario.keys.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
-from testbed.scenario.names import DEFAULT_PROGRAM
+from testbed.scenario.protocols.names import DEFAULT_PROGRAM
 from topologies import LinkShape, Topology, rack
 from workloads.rc.numbers import psn_of, rnr_wait_ns
 from workloads.rc.recovery import rto_ns
@@ -173,12 +174,12 @@ def _job(draw: Random, packets: int, mtu: int, kind: str) -> Job:
     messages = max(1, min(draw.randint(2, 8), packets // (length * iterations)))
     room = length * mtu - INA_HEADER_BYTES
     last = room if draw.random() < 0.3 else draw.randrange(4, room + 1, 4)
-    dtype = _weighted(draw, {"float32": 45, "int32": 40, "int32sat": 15})
+    dtype = draw_value(draw, {"float32": 45, "int32": 40, "int32sat": 15})
     return Job(
         size_bytes=(messages - 1) * room + last,
         dtype=dtype,
-        workload=_weighted(draw, _WORKLOADS),
-        op=_weighted(draw, {"sum": 84, "max": 8, "xor": 8}),
+        workload=draw_value(draw, _WORKLOADS),
+        op=draw_value(draw, {"sum": 84, "max": 8, "xor": 8}),
         iterations=iterations,
         message_packets=length,
         window_messages=window,

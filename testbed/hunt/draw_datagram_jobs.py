@@ -10,6 +10,7 @@ from typing import TypeVar
 from switch_nodes.aggregators.checks import AGES
 from switch_nodes.jobs import AggregatorKnobs
 from testbed.hunt.contract import Hunted
+from testbed.hunt.tape import draw_value
 from testbed.scenario.model import Job
 from workloads.datagrams.priority import PRIORITIES
 
@@ -48,7 +49,7 @@ def draw_jobs(draw: Random, protocol: Hunted, mtu: int) -> tuple[tuple[Job, ...]
         draw.shuffle(names)
     places, homes = names[: sum(sizes)], names[sum(sizes) :]
     most = _MOST_CONTRIBUTIONS * _weighted(draw, {1: 95, 3: 5}) // (sum(sizes) * (2 if protocol.server else 1))
-    base = Job(collective=protocol.name, server=f"h{hosts}" if protocol.server else "")
+    base = Job(protocol=protocol.name, server=f"h{hosts}" if protocol.server else "")
     jobs: list[Job] = []
     for index, size in enumerate(sizes):
         job = _job(draw, protocol, base, most, mtu)
@@ -89,7 +90,7 @@ def _job(draw: Random, protocol: Hunted, base: Job, packets: int, mtu: int) -> J
     """About `packets` packets per worker at most."""
     iterations = _weighted(draw, _ITERATIONS)
     dtype, window = _weighted(draw, protocol.dtypes), _weighted(draw, _WINDOWS)
-    workload = "extreme" if dtype == "int32sat" else _weighted(draw, _WORKLOADS)  # other sums would all leave int32
+    workload = "extreme" if dtype == "int32sat" else draw_value(draw, _WORKLOADS)  # other sums would all leave int32
     room = max(1, packets // iterations)
     if dtype == "float32":  # exponents go ahead by a window
         window = max(1, min(window, room // 2))

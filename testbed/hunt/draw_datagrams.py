@@ -21,16 +21,17 @@ from testbed.hunt.draw_datagram_jobs import draw_jobs, draw_knobs
 from testbed.hunt.draw_fabric import draw_levels
 from testbed.hunt.draw_link import draw_shape
 from testbed.hunt.plans import plan_of
-from testbed.hunt.survival_datagrams import excused, must_end_ns, travel_ns
-from testbed.scenario.job import Straggler
+from testbed.hunt.survival_datagrams import all_must_finish, excused, must_end_ns, travel_ns
+from testbed.scenario.keys.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
+from workloads.wire.envelope import ETHERNET
 
 __all__ = ["draw_datagram_schedule", "with_limit", "with_times"]
 
 T = TypeVar("T")
 
-_ETHERNET = 14
+_ETHERNET = ETHERNET.size
 _MTUS = {256: 90, 512: 6, 1024: 4}
 _QUEUES = {1000: 82, 16: 8, 6: 6, 3: 4}
 _FOLLOWS_RECIPE = 0.25
@@ -74,8 +75,11 @@ def with_limit(scenario: Scenario) -> Scenario:
 
     The hunt kills no node if other workers could then wait too long.
     """
-    end, plan = must_end_ns(scenario), plan_of(scenario)
+    end = must_end_ns(scenario)
     assert end is not None, "no fault is drawn that has no end"
+    if all_must_finish(scenario):
+        return replace(scenario, time_limit_ns=end)
+    plan = plan_of(scenario)
     waiting, living = excused(plan), tuple(fault for fault in scenario.faults if not isinstance(fault, Kill))
     if waiting == {worker.name for worker in plan.workers}:
         late = max(
@@ -99,12 +103,12 @@ def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
     least = protocol.values_per_index * len(jobs)
     scenario = Scenario(
         name="hunt",
-        topology=draw_levels(draw, hosts, shape, _TWO_LEVELS if protocol.server else 0.0),
+        topology=draw_levels(draw, hosts, shape, _TWO_LEVELS if protocol.spans_racks else 0.0),
         link=shape,
         world="simulated",
         transport=Transport(path_mtu=mtu),
         switch=SwitchOptions(program=program, memory=_memory(draw, least)),
-        job=Job(collective=protocol.name, server=f"h{hosts}" if protocol.server else ""),
+        job=Job(protocol=protocol.name, server=f"h{hosts}" if protocol.server else ""),
         jobs=jobs,
         capture=False,
     )

@@ -25,9 +25,9 @@ from testbed.faults.opcodes import OPCODE_GROUPS
 from testbed.hunt.fault_dice import FaultDice, drawn_once, kind_weights
 from testbed.hunt.survival import LOSES, allowance_ns, disturbance_ns, may_fail, travel_ns, unsurvivable
 from testbed.reading.problems import Problems
-from testbed.scenario.checks_pfc import check_pfc_faults
-from testbed.scenario.fault_checks import check_conflicts, check_match, check_window
-from testbed.scenario.fault_effects import busy_hosts, check_effects
+from testbed.scenario.checks.fault_checks import check_conflicts, check_match, check_window
+from testbed.scenario.checks.fault_effects import busy_hosts, check_effects
+from testbed.scenario.checks.pfc import check_pfc_faults
 from testbed.scenario.geometry import Geometry, geometry_of
 from testbed.scenario.model import Scenario
 from topologies import Direction

@@ -14,10 +14,11 @@ from testbed.hunt.draw_fabric import draw_fabric
 from testbed.hunt.draw_faults import FORGED_ANSWERS, draw_faults
 from testbed.hunt.draw_link import other_shape
 from testbed.hunt.shrink_hosts import fewer_hosts
+from testbed.hunt.tape import draw_value
 from testbed.reading.sections import Section
-from testbed.scenario.job import Straggler
+from testbed.scenario.keys.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions
-from testbed.scenario.own_code import require
+from testbed.scenario.protocols.own_code import require
 from topologies import rack
 from workloads.collectives.operations import BARRIER, OPERATIONS
 from workloads.ownvalues import instances
@@ -109,11 +110,11 @@ def _job(draw: Random, protocol: Hunted, ranks: int, mtu: int) -> Job:
         (ranks, draw.randint(ranks, 4 * ranks), draw.randint(ranks, most), draw.randint(ranks, most))
     )
     job = Job(
-        collective=protocol.name,
+        protocol=protocol.name,
         own=_own_keys(protocol, draw),
         size_bytes=_ELEMENT * elements,
-        dtype=draw.choices(list(protocol.dtypes), list(protocol.dtypes.values()))[0],
-        op=draw.choices(list(_OPS), list(_OPS.values()))[0],
+        dtype=draw_value(draw, protocol.dtypes),
+        op=draw_value(draw, _OPS),
         iterations=draw.choices((1, 2, 3), (55, 35, 10))[0],
         workload=draw.choice(("synthetic", "extreme", "special")),
         message_packets=draw.choice((1, 2, 8)),

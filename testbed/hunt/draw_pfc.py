@@ -8,11 +8,11 @@ from random import Random
 from testbed.faults.model import PauseStorm, Window
 from testbed.hunt.draw_faults import is_sensible
 from testbed.reading.problems import Problems
-from testbed.scenario.background import BackgroundFlow
-from testbed.scenario.checks_pfc import check_pfc
+from testbed.scenario.checks.pfc import check_pfc
+from testbed.scenario.keys.background import BackgroundFlow
+from testbed.scenario.keys.pfc import Pfc
 from testbed.scenario.lossless import largest_frame, limits_of, response_of
 from testbed.scenario.model import Scenario
-from testbed.scenario.pfc import Pfc
 from topologies import Topology
 from workloads.wire.pfc import MAX_QUANTA
 

@@ -43,6 +43,8 @@ _HEARD = (AnswerKind.ACK, AnswerKind.WAIT, AnswerKind.GAP, AnswerKind.REFUSAL)
 class EndpointWatch:
     """A Watch over one life of a host."""
 
+    hears_sent = True
+
     def __init__(self, config: WorkerConfig, tell: Tell) -> None:
         def told(qp: QpConfig, rule: str, what: str) -> None:
             tell(rule, f"{config.name}, QP {qp.qpn:#x}: {what}")

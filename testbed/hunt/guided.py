@@ -13,9 +13,8 @@ from functools import partial
 from testbed.hunt.behaviour import behaviours_of, marks_of_kind
 from testbed.hunt.corpus import Corpus, Met
 from testbed.hunt.coverage import Coverage
-from testbed.hunt.draw import TRACE_EVERY
 from testbed.hunt.judge import OURS, Machines, judge_and_keep
-from testbed.hunt.mutation import GENERATION, next_genome
+from testbed.hunt.mutation import generations, next_genome
 from testbed.hunt.runner import Found, Prey, in_pool, processes
 from testbed.hunt.schedule import Schedule
 from testbed.hunt.state import ChunkResult, ChunkStore
@@ -27,8 +26,9 @@ __all__ = ["label_of", "run_guided"]
 
 _CHUNK = 4
 """schedules that one process runs at a time"""
-_TWICE = 4
-"""place of the schedule of `TRACE_EVERY` that runs without its trace, too; not the first, since most bugs fail early"""
+_TWICE_EVERY, _TWICE = 32, 4
+"""One schedule of 32 also runs without its trace, and this is its place. Not the first, since most bugs fail early.
+Random hunts compare all traced schedules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ class _Generation:
         return list(range(self.begin, self.begin + len(self.genomes), _CHUNK))
 
     def run(self, first: int, check: Callable[[], None] = lambda: None) -> ChunkResult:
-        """One chunk. Calls `check` before each schedule. One in `TRACE_EVERY` also runs without its trace."""
+        """One chunk. Calls `check` before each schedule. One in `_TWICE_EVERY` also runs without its trace."""
         coverage, met, marks = Coverage(), list[Met](), marks_of_kind(self.prey.hunted)
         last = min(first + _CHUNK, self.begin + len(self.genomes))
         for number in range(first, last):
             check()
             genome = self.genomes[number - self.begin]
             schedule, used = _drawn(self.prey, genome, number)
-            twice = number % TRACE_EVERY == _TWICE
+            twice = number % _TWICE_EVERY == _TWICE
             failure, counts, history = judge_and_keep(schedule, self.machines, twice=twice)
             coverage.merge(counts)
             if failure is not None:
@@ -90,8 +90,8 @@ def run_guided(
     tell(done)
     with Interruption() as interruption, spared(), contextlib.ExitStack() as stack:
         pool = stack.enter_context(processes(jobs)) if jobs > 1 else None
-        for begin in range(0, prey.schedules, GENERATION):
-            numbers = range(begin, min(begin + GENERATION, prey.schedules))
+        for numbers in generations(prey.schedules):
+            begin = numbers.start
             genomes = tuple(next_genome(corpus, label, number) for number in numbers)
             generation = _Generation(prey, begin, genomes, machines)
             missing = _missing(generation, store)

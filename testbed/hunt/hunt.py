@@ -31,12 +31,12 @@ from testbed.reading.units import format_duration
 from testbed.report.document import to_json
 from testbed.runs.codeversion import program_version
 from testbed.scenario import Scenario, dump_scenario, load_scenario
-from testbed.scenario.known import names_where, protocol_of
-from testbed.scenario.names import RECOVERIES
-from testbed.scenario.own_code import is_in_file
 from testbed.scenario.own_program import PROGRAM_KEY, code_words, is_own_program, with_stock_code
-from testbed.scenario.own_protocol import COLLECTIVE_KEY
-from testbed.scenario.protocol import KnownProtocol
+from testbed.scenario.protocols.known import names_where, protocol_of
+from testbed.scenario.protocols.names import RECOVERIES
+from testbed.scenario.protocols.own_code import is_in_file
+from testbed.scenario.protocols.own_protocol import PROTOCOL_KEY
+from testbed.scenario.protocols.protocol import KnownProtocol
 from testbed.terminal.shellwords import shell_words
 from testbed.worlds.base import SIMULATED_LIBRARIES, code_that_ran
 from workloads.errors import ScenarioError
@@ -144,7 +144,7 @@ def prepare(
             "PFC is drawn around random schedules", file="--pfc", found="--guided", allowed="--pfc, or --guided"
         )
     if scenario is None:
-        drawn, kind = _without_collective(overrides, kind)
+        drawn, kind = _without_protocol(overrides, kind)
         drawn, recovery = _without_recovery(drawn, kind)
         hunted = hunted_of(kind)
         program, base = _program_of(drawn, IN_RINGS if hunted is None else hunted.program), None
@@ -153,7 +153,10 @@ def prepare(
         )
     elif hunted_of(kind) is not None:
         raise ScenarioError(
-            "a scenario has its program already", file="--program", found=scenario, allowed="--program, or a SCENARIO"
+            "a scenario has its protocol already",
+            file="--protocol",
+            found=scenario,
+            allowed="--protocol, or a SCENARIO",
         )
     elif kind != RACK:
         option = f"--{kind}"
@@ -193,23 +196,23 @@ def _own_name(program: str) -> str:
     return f"{Path(path).stem}-{name}-{place}"
 
 
-def kind_of_hunt(program: str, place: str = RACK) -> str:
-    """`program`: what is hunted in where no scenario says it. `place`: rack, fabric or pfc. Raises ScenarioError."""
+def kind_of_hunt(protocol: str, place: str = RACK) -> str:
+    """`protocol`: what is hunted in where no scenario says it. `place`: rack, fabric or pfc. Raises ScenarioError."""
     in_rings = names_where(_is_hunted_in_rings)
-    if program in in_rings:
+    if protocol in in_rings:
         return place
-    if program not in PROTOCOLS:
+    if protocol not in PROTOCOLS:
         raise ScenarioError(
-            "nothing is drawn for that program", file="--program", found=repr(program),
+            "nothing is drawn for that protocol", file="--protocol", found=repr(protocol),
             allowed=", ".join((IN_RINGS, *PROTOCOLS)),
         )  # fmt: skip
     if place != RACK:
         raise ScenarioError(
             f"draws {'fabrics' if place == FABRIC else 'PFC'} for NetReduce", file=f"--{place}",
-            found=f"--program {program}",
-            allowed=f"without --program, or --program {IN_RINGS}",
+            found=f"--protocol {protocol}",
+            allowed=f"without --protocol, or --protocol {IN_RINGS}",
         )  # fmt: skip
-    return program
+    return protocol
 
 
 def _is_hunted_in_rings(protocol: KnownProtocol) -> bool:
@@ -217,19 +220,19 @@ def _is_hunted_in_rings(protocol: KnownProtocol) -> bool:
     return protocol.message_window(1, 1) is not None and protocol.repairs_losses() and protocol.result().is_sum
 
 
-def _without_collective(overrides: list[str], kind: str) -> tuple[list[str], str]:
+def _without_protocol(overrides: list[str], kind: str) -> tuple[list[str], str]:
     """What is hunted in is a protocol of the user's own, where he names one. Raises ScenarioError."""
     rest = []
     for override in overrides:
         key, _, value = override.partition("=")
-        if key.strip() != COLLECTIVE_KEY:
+        if key.strip() != PROTOCOL_KEY:
             rest.append(override)
             continue
         kind = value.strip()
         if not is_in_file(kind) or hunted_of(kind) is None:
             raise ScenarioError(
-                "no schedule is drawn for that protocol", file="--set", key=COLLECTIVE_KEY, found=repr(kind),
-                allowed="PATH.py:NAME of a protocol with a Hunt; one of ours is given by --program",
+                "no schedule is drawn for that protocol", file="--set", key=PROTOCOL_KEY, found=repr(kind),
+                allowed="PATH.py:NAME of a protocol with a Hunt; one of ours is given by --protocol",
             )  # fmt: skip
     return rest, kind
 
@@ -258,7 +261,7 @@ def _program_of(overrides: list[str], program: str) -> str:
         if key.strip() != PROGRAM_KEY:
             raise ScenarioError(
                 "a hunt without a scenario draws everything but code of your own", file="--set", found=repr(override),
-                allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, {COLLECTIVE_KEY}=PATH.py:NAME, {_RECOVERY_KEY}=RECOVERY, or "
+                allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, {PROTOCOL_KEY}=PATH.py:NAME, {_RECOVERY_KEY}=RECOVERY, or "
                 "give a SCENARIO",
             )  # fmt: skip
         program = value.strip()
@@ -277,12 +280,12 @@ def _check_base(base: Scenario) -> None:
         return ScenarioError(f"cannot be hunted in: {problem}", file=base.source, key=key, found=found, allowed=allowed)
 
     if base.beside:
-        found = " + ".join(part.job.collective for part in base.parts)
-        raise refuse("schedules are drawn for one collective", "beside", found, "the jobs of one collective")
+        found = " + ".join(part.job.protocol for part in base.parts)
+        raise refuse("schedules are drawn for one protocol", "beside", found, "the jobs of one protocol")
     hunted = hunted_in(base)
-    if hunted is None and not _is_hunted_in_rings(protocol_of(base.job.collective)):
+    if hunted is None and not _is_hunted_in_rings(protocol_of(base.job.protocol)):
         raise refuse(
-            "until when its jobs must have ended is not worked out", "job.collective", base.job.collective,
+            "until when its jobs must have ended is not worked out", "job.protocol", base.job.protocol,
             ", ".join((IN_RINGS, *PROTOCOLS)),
         )  # fmt: skip
     needed = IN_RINGS if hunted is None else hunted.program
@@ -291,10 +294,10 @@ def _check_base(base: Scenario) -> None:
         raise refuse("nothing is aggregated, so no sum can be wrong", PROGRAM_KEY, base.switch.program, allowed)
     if base.expect != "pass":
         raise refuse("it is made to show something else than a pass", "expect", base.expect, "pass")
-    if base.job.workload == "digits":
-        allowed = "synthetic, extreme, special"
-        raise refuse("its messages do not follow from the file", "job.workload", base.job.workload, allowed)
-    if not protocol_of(base.job.collective).repairs_losses():
+    if base.job.workload == "digits" or base.job.file is not None:
+        allowed, found = "synthetic, extreme, special", base.job.workload if base.job.file is None else "a file"
+        raise refuse("its messages do not follow from the scenario", "job.workload", found, allowed)
+    if not protocol_of(base.job.protocol).repairs_losses():
         return  # it sends again for ever, and gets the time limit that this may take
     transport = base.transport
     rto = rto_ns(transport.chosen_timeout_code)

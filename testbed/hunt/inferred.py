@@ -9,20 +9,20 @@ from switch_nodes.own_program import ended_process
 from switch_nodes.registry import built_on
 from testbed.hunt.protocols import PROTOCOLS
 from testbed.kernel.apart import Ended, run_apart
-from testbed.scenario.known import protocol_of
-from testbed.scenario.names import DEFAULT_COLLECTIVE
 from testbed.scenario.own_program import PROGRAM_KEY, is_own_program
+from testbed.scenario.protocols.known import protocol_of
+from testbed.scenario.protocols.names import DEFAULT_PROTOCOL
 from workloads.errors import ScenarioError
 
 __all__ = ["IN_RINGS", "inferred_protocol", "is_card"]
 
-IN_RINGS = DEFAULT_COLLECTIVE
-"""what drawn rings run: their scenarios name no collective"""
+IN_RINGS = DEFAULT_PROTOCOL
+"""what drawn rings run: their scenarios name no protocol"""
 
 
 def inferred_protocol(overrides: Sequence[str]) -> str:
-    """For a hunt without SCENARIO and `--program`; NetReduce where no program is set either. Raises ScenarioError for a
-    program that could serve several protocols, or none."""
+    """For a hunt without SCENARIO and `--protocol`; NetReduce where no program is set either. Raises ScenarioError for
+    a program that could serve several protocols, or none."""
     changes = {key.strip(): value.strip() for key, _, value in (text.partition("=") for text in overrides)}
     if PROGRAM_KEY not in changes:
         return IN_RINGS
@@ -36,7 +36,7 @@ def inferred_protocol(overrides: Sequence[str]) -> str:
         return found[0]
     raise ScenarioError(
         "cannot infer the protocol that this switch program serves", file="tb hunt", key=PROGRAM_KEY, found=program,
-        allowed=f"--program NAME, one of {', '.join(found or known)}; or a class derived from our program that sums",
+        allowed=f"--protocol NAME, one of {', '.join(found or known)}; or a class derived from our program that sums",
     )  # fmt: skip
 
 

@@ -186,7 +186,7 @@ def _is_good(result: CheckResult, context: CheckContext) -> bool:
         crashed = result.detail.startswith(_CRASHED)
         return not crashed and not explain_losses(context).unexplained
     scenario = context.plan.scenario
-    own = {checker.name for checker in checkers_of(scenario.job.collective)}
+    own = {checker.name for checker in checkers_of(scenario.job.protocol)}
     if may_fail(scenario) is None or result.name not in _ENDS_EARLY | own:
         return False
     if result.name == "liveness":

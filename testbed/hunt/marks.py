@@ -30,6 +30,10 @@ class Marking:
                 for kind in mark.events:
                     self._looks.setdefault(kind, []).append((name, look))
 
+    def heeds(self, kind: type[Event], step: str | None) -> bool:
+        """Whether `see` may find a mark at an event of this kind."""
+        return kind in self._looks or step in self._by_step
+
     def see(self, record: Record, step: str | None) -> Iterator[str]:
         """Marks that are reached at a record. `step`: the step that it records, by name."""
         if step is not None:

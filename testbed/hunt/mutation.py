@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 
 from testbed.hunt.corpus import Corpus
 from testbed.hunt.tape import Genome
 
-__all__ = ["GENERATION", "next_genome"]
+__all__ = ["GENERATION", "generations", "next_genome"]
 
 GENERATION = 32
-"""schedules between two updates of the corpus"""
+"""schedules between two updates of the corpus, at most"""
+_FIRST_GENERATION = 8
+"""few, since half of the planted bugs are found within some ten schedules"""
 _FRESH_EVERY = 2
 """every other schedule is fresh: random search goes on, and the estimates of the unseen need it"""
 _WORD = 64
@@ -18,6 +21,16 @@ _WAYS = {"fork": 45, "change": 30, "seed": 15, "cross": 10}
 _MOST_CHANGED = 4
 _SEED_WORD = 1
 """place of the word that becomes the seed of the run (`Prey.drawn`)"""
+
+
+def generations(schedules: int) -> Iterator[range]:
+    """Numbers of the schedules between two updates of the corpus. Generations grow: each is as large as all before it
+    together, up to `GENERATION`."""
+    begin, size = 0, _FIRST_GENERATION
+    while begin < schedules:
+        yield range(begin, min(begin + size, schedules))
+        begin += size
+        size = min(GENERATION, begin)
 
 
 def next_genome(corpus: Corpus, label: str, number: int) -> Genome:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from testbed.hunt.contract import Hunt, Protocol
-from testbed.scenario.names import DTYPES
-from testbed.scenario.own_code import guarded_methods, methods_of, require
-from testbed.scenario.own_types import wrong_field
+from testbed.scenario.protocols.names import DTYPES
+from testbed.scenario.protocols.own_code import guarded_methods, methods_of, require
+from testbed.scenario.protocols.own_types import wrong_field
 from workloads.ownvalues import Allowed, misfit
 
 __all__ = ["own_hunt"]
@@ -16,8 +16,8 @@ __all__ = ["own_hunt"]
 
 @lru_cache(maxsize=64)
 def own_hunt(protocol: Protocol) -> Hunt | None:
-    """Its methods are watched (`testbed.scenario.own_code.guarded`). Raises ScenarioError for what is no hunt, and for
-    a field that holds what it may not."""
+    """Watch its methods (`guarded`). Raises ScenarioError for what is no hunt, and for a field that holds what it may
+    not."""
     a_hunt = Allowed("a Hunt, or None", lambda found: found is None or isinstance(found, Hunt))
     hunt: Hunt | None = require(protocol.hunt, protocol.hunt(), a_hunt)
     if hunt is None:

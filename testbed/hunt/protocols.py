@@ -11,10 +11,10 @@ from testbed.hunt.draw_fabric import FABRIC, RACK
 from testbed.hunt.draw_pfc import PFC
 from testbed.hunt.own import own_hunt
 from testbed.scenario.model import Scenario
-from testbed.scenario.named import protocol_names
-from testbed.scenario.own_code import is_own_code
-from testbed.scenario.own_definition import require_definition
-from testbed.scenario.protocol import KeyGroup
+from testbed.scenario.protocols.named import protocol_names
+from testbed.scenario.protocols.own_code import is_own_code
+from testbed.scenario.protocols.own_definition import require_definition
+from testbed.scenario.protocols.protocol import KeyGroup
 from workloads.server.tables import BLOCK_TABLE
 
 __all__ = ["BLOCK_STEPS", "PROTOCOLS", "hunted_in", "hunted_of", "kind_of_scenario"]
@@ -23,10 +23,10 @@ BLOCK_STEPS = frozenset((state.name.lower(), event.name.lower()) for state, even
 """(state, event) of the steps of parameter servers; no slot of a switch takes any of these"""
 
 
-def _seen(collective: str) -> Hunted | None:
+def _seen(name: str) -> Hunted | None:
     """Raises ScenarioError for what a protocol of the user's own may not define."""
-    protocol = whole_protocol(collective)
-    hunt = own_hunt(protocol) if is_own_code(collective) else protocol.hunt()
+    protocol = whole_protocol(name)
+    hunt = own_hunt(protocol) if is_own_code(name) else protocol.hunt()
     if hunt is None:
         return None
     return Hunted(
@@ -63,7 +63,7 @@ PROTOCOLS: Mapping[str, Hunted] = _Later()
 
 def hunted_in(scenario: Scenario) -> Hunted | None:
     """None: its workers talk over RC connections."""
-    return hunted_of(scenario.job.collective)
+    return hunted_of(scenario.job.protocol)
 
 
 def hunted_of(kind: str) -> Hunted | None:
@@ -85,5 +85,5 @@ def _known(kind: str) -> Hunted | None:
 def kind_of_scenario(scenario: Scenario) -> str:
     """What a hunt in this scenario is a hunt in."""
     if hunted_in(scenario) is not None:
-        return scenario.job.collective
+        return scenario.job.protocol
     return RACK if len(scenario.topology.switches) == 1 else FABRIC

@@ -27,7 +27,7 @@ from testbed.kernel.garbage import spared
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.processes import die_with_parent
 from testbed.scenario.model import Scenario
-from testbed.scenario.names import DEFAULT_PROGRAM
+from testbed.scenario.protocols.names import DEFAULT_PROGRAM
 
 __all__ = ["CHUNK", "Found", "Prey", "in_pool", "processes", "run_chunk", "run_hunt"]
 

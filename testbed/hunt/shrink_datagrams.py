@@ -10,7 +10,7 @@ from switch_nodes.jobs import AggregatorKnobs
 from testbed.hunt.contract import Hunted
 from testbed.hunt.shrink_hosts import in_one_rack, moved_together
 from testbed.hunt.shrink_jobs import with_less_to_send
-from testbed.scenario.job import Straggler
+from testbed.scenario.keys.job import Straggler
 from testbed.scenario.model import Job, Scenario
 
 __all__ = ["smaller_datagrams"]
@@ -47,7 +47,7 @@ def _one_by_one(scenario: Scenario) -> Scenario:
         replace(job, name=f"job{index + 1}", number=index + 1, hosts=job.hosts or hosts, seed_offset=index)
         for index, job in enumerate(scenario.all_jobs)
     )
-    return replace(scenario, job=Job(collective=scenario.job.collective, server=scenario.job.server), jobs=jobs)
+    return replace(scenario, job=Job(protocol=scenario.job.protocol, server=scenario.job.server), jobs=jobs)
 
 
 def _with_job(scenario: Scenario, index: int, job: Job) -> Scenario:

@@ -20,8 +20,8 @@ from testbed.history.events import NodeExited
 from testbed.hunt.protocols import BLOCK_STEPS, hunted_in
 from testbed.hunt.survival_datagrams import window_of
 from testbed.plan.jobs import FIRST_JOB
-from testbed.scenario.known import protocol_of
-from testbed.scenario.protocol import KeyGroup
+from testbed.scenario.protocols.known import protocol_of
+from testbed.scenario.protocols.protocol import KeyGroup
 from workloads.datagrams.blocks import Collided, PartialSent, SlotChanged
 from workloads.events import FrameRejected
 
@@ -89,7 +89,7 @@ def _steps(context: CheckContext) -> Iterator[tuple[str, str]]:
 def _evictions(context: CheckContext) -> Iterator[tuple[str, str]]:
     scenario = context.plan.scenario
     equal = all(job.priority == "equal" for job in scenario.all_jobs) or not scenario.switch.knobs.preempt
-    equal = equal or KeyGroup.PRIORITY not in protocol_of(scenario.job.collective).optional_keys()
+    equal = equal or KeyGroup.PRIORITY not in protocol_of(scenario.job.protocol).optional_keys()
     for record in context.events(PartialSent) if equal else ():
         if record.event.reason == "evicted":
             yield (

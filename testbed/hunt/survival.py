@@ -56,11 +56,14 @@ from testbed.hunt.fault_reach import equal_ways, hold_ns, tiers
 from testbed.hunt.schedule import Survival
 from testbed.plan import Plan
 from testbed.scenario.geometry import packet_bytes
-from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
+from testbed.scenario.protocols.known import protocol_of
 from workloads.rc.go_back_n import INFINITE_RNR_RETRY
 from workloads.rc.numbers import rnr_wait_ns
 from workloads.rc.recovery import rto_ns
+from workloads.rc.transport import RELIABLE
+from workloads.wire.envelope import ETHERNET
+from workloads.wire.packet import EMPTY_FRAME_BYTES
 
 __all__ = ["LOSES", "RESERVE", "SURVIVAL", "allowance_ns", "disturbance_ns", "may_fail", "travel_ns", "unsurvivable"]
 
@@ -70,7 +73,7 @@ LOSES: tuple[type[PacketFault], ...] = tuple(
     kind.value for kind in FAULT_KINDS.values() if kind.takes_away and issubclass(kind.value, PacketFault)
 )
 """faults that take packets away"""
-_ETHERNET, _ACK_BYTES = 14, 62
+_ETHERNET, _ACK_BYTES = ETHERNET.size, EMPTY_FRAME_BYTES + RELIABLE.part_bytes["AETH"]
 
 
 def may_fail(scenario: Scenario) -> str | None:
@@ -122,7 +125,7 @@ def travel_ns(scenario: Scenario) -> int:
 def _under_way(scenario: Scenario) -> int:
     """Packets at once on one link: a window of messages, which switches sum; or the gradients of all ranks."""
     job = scenario.job
-    window = protocol_of(job.collective).message_window(job.window_messages, job.message_packets)
+    window = protocol_of(job.protocol).message_window(job.window_messages, job.message_packets)
     if window is not None:
         return window
     return len(scenario.ranks) * (job.size_bytes // scenario.transport.path_mtu + 1)

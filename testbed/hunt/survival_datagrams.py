@@ -15,7 +15,7 @@ windows of faults have ended, no worker straggles. Look at one job and the lowes
 All have the sums before it (of its index, or of its window), so those that lack it have p outstanding.
 
 SwitchML: within w each sends p again, T later p is summed, and each gets the sum, at once or as the answer to its
-repetition. One wait.
+repetition. One wait, over two tiers too: a leaf that lacks the root's sum sends its own again with each repetition.
 
 ATP: no node has the sum unless the server is done with p, and answers. Within w each sends p as a RESEND, which never
 opens a slot: those of p are flushed, at each level, and stay empty. The server may refuse what was flushed, since it
@@ -84,6 +84,7 @@ from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
 __all__ = [
     "LOSES",
     "SURVIVAL",
+    "all_must_finish",
     "blocks_of",
     "copies_of",
     "excused",
@@ -117,7 +118,7 @@ def may_fail(scenario: Scenario) -> str | None:
     """Why some job need not end well; None: all must."""
     if any(isinstance(fault, Kill) for fault in scenario.faults):
         return "a node is killed"
-    told = _tells_overflow(scenario.job.collective)
+    told = _tells_overflow(scenario.job.protocol)
     if any((told and job.dtype == _SATURATING) or job.fixed_scale is not None for job in scenario.all_jobs):
         return "a sum may leave int32, which is reported"
     return None
@@ -141,6 +142,13 @@ def excused(plan: Plan) -> frozenset[str]:
     )
 
 
+def all_must_finish(scenario: Scenario) -> bool:
+    """True only if `excused` names no worker of the scenario's plan. This is known before there is a plan."""
+    if any(job.fixed_scale is not None or job.dtype == _SATURATING for job in scenario.all_jobs):
+        return False
+    return not _gone(scenario)
+
+
 def _gone(scenario: Scenario) -> set[str]:
     """Nodes whose killing may end jobs."""
     kills = [fault for fault in scenario.faults if isinstance(fault, Kill)]
@@ -156,8 +164,8 @@ def _may_overflow(worker: HostConfig) -> bool:
     return fixed or (worker.collective.arithmetic.dtype == _SATURATING and _tells_overflow(worker.collective.kind))
 
 
-def _tells_overflow(collective: str) -> bool:
-    hunt = whole_protocol(collective).hunt()
+def _tells_overflow(name: str) -> bool:
+    hunt = whole_protocol(name).hunt()
     return hunt is None or hunt.tells_overflow
 
 

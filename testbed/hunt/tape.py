@@ -6,10 +6,14 @@ the rest. Every schedule is drawn by the code that draws random ones, so the bou
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
+from typing import TypeVar
 
-__all__ = ["Genome", "TapeDice"]
+__all__ = ["Genome", "TapeDice", "draw_value"]
+
+T = TypeVar("T")
 
 _WORD = 64
 
@@ -38,6 +42,7 @@ class TapeDice(Random):
     def __init__(self, genome: Genome) -> None:
         super().__init__(0)
         self._words, self._tail = genome.words, Random(genome.tail)
+        self._free = None if genome.parent is None else Random(f"{genome.tail} free")
         self.used = 0
         """words played so far"""
 
@@ -50,6 +55,21 @@ class TapeDice(Random):
             return self._word() >> (_WORD - k)
         return self._word() << (k - _WORD) | self.getrandbits(k - _WORD)
 
+    def choose_freely(self, weights: Mapping[T, int]) -> T:
+        """One of `weights`, which a mutated schedule does not take over from its parent. Plays as many words as
+        `choices`."""
+        mine = self.choices(list(weights), list(weights.values()))
+        return (mine if self._free is None else self._free.choices(list(weights), list(weights.values())))[0]
+
     def _word(self) -> int:
         self.used += 1
         return self._words[self.used - 1] if self.used <= len(self._words) else self._tail.getrandbits(_WORD)
+
+
+def draw_value(draw: Random, weights: Mapping[T, int]) -> T:
+    """One of `weights`, which decides what a job computes, and not which packets it sends. What a guided hunt learns
+    does not depend on it, so that its mutated schedules draw it again: bugs of arithmetic need other values, whatever
+    the packets do."""
+    if isinstance(draw, TapeDice):
+        return draw.choose_freely(weights)
+    return draw.choices(list(weights), list(weights.values()))[0]

@@ -6,13 +6,14 @@ protocols have tables of their own (`protocols`), and so have blocks of paramete
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from switch_nodes.events import ConnectionStepped, FrameStepped, SlotStepped
 from testbed.hunt.contract import whole_protocol
 from testbed.hunt.draw_fabric import FABRIC
 from testbed.hunt.protocols import BLOCK_STEPS, hunted_of
-from testbed.scenario.names import DEFAULT_COLLECTIVE
+from testbed.scenario.protocols.names import DEFAULT_PROTOCOL
 from workloads.automaton import step_names
 from workloads.datagrams.blocks import SlotChanged
 from workloads.events import QpStepped
@@ -22,7 +23,7 @@ from workloads.rc.responder_table import RESPONDER_TABLE
 
 __all__ = ["FABRIC_IMPOSSIBLE", "FABRIC_TRANSITIONS", "IMPOSSIBLE", "TRANSITIONS", "step_of", "steps_of_kind"]
 
-_ON_RACK, _ON_FABRIC = whole_protocol(DEFAULT_COLLECTIVE).ring_steps()
+_ON_RACK, _ON_FABRIC = whole_protocol(DEFAULT_PROTOCOL).ring_steps()
 TRANSITIONS: tuple[str, ...] = (
     *step_names("requester", REQUESTER_TABLE),
     *step_names("responder", RESPONDER_TABLE),
@@ -38,18 +39,23 @@ FABRIC_TRANSITIONS: tuple[str, ...] = (
 
 def step_of(event: Event) -> str | None:
     """The name of the step that an event of a traced run records; None for other events."""
-    if isinstance(event, QpStepped):
-        return f"{event.side} {event.state}/{event.cause}"
-    if isinstance(event, FrameStepped):
-        return f"frame {event.kind}"
-    if isinstance(event, ConnectionStepped):
-        return f"connection {event.state}/{event.cause}"
-    if isinstance(event, SlotStepped):
-        return f"{event.table} {event.state}/{event.cause}"
-    if isinstance(event, SlotChanged):
-        step = event.state, event.cause
-        return f"{'block' if step in BLOCK_STEPS else 'slot'} {'/'.join(step)}"
-    return None
+    named = _NAMES.get(type(event))
+    return None if named is None else named(event)
+
+
+def _of_slot(event: Any) -> str:
+    step = event.state, event.cause
+    return f"{'block' if step in BLOCK_STEPS else 'slot'} {'/'.join(step)}"
+
+
+_NAMES: Mapping[type[Event], Callable[[Any], str]] = {
+    QpStepped: lambda event: f"{event.side} {event.state}/{event.cause}",
+    FrameStepped: lambda event: f"frame {event.kind}",
+    ConnectionStepped: lambda event: f"connection {event.state}/{event.cause}",
+    SlotStepped: lambda event: f"{event.table} {event.state}/{event.cause}",
+    SlotChanged: _of_slot,
+}
+"""by kind of event: the name of the step"""
 
 
 def steps_of_kind(kind: str) -> tuple[tuple[str, ...], Mapping[str, str]]:

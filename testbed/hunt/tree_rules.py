@@ -11,9 +11,10 @@ from collections import Counter
 
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobConfig
+from testbed.hunt.seen_datagrams import seen_datagram
 from testbed.hunt.watch import Tell
 from workloads.machine import Event
-from workloads.wire.aggregation import Datagram, DatagramError, DatagramKind, decode_datagram
+from workloads.wire.aggregation import Datagram, DatagramKind
 
 __all__ = ["COPIED_ONCE", "TreeWatch"]
 
@@ -22,6 +23,8 @@ COPIED_ONCE = "copied_once"
 
 class TreeWatch:
     """A Watch over one life of a switch. Frames are known by job, block and the worker towards which they go."""
+
+    hears_sent = True
 
     def __init__(self, config: SwitchConfig, tell: Tell) -> None:
         self._name, self._tell = config.name, tell
@@ -57,10 +60,7 @@ class TreeWatch:
         pass
 
     def _result(self, frame: bytes) -> Datagram | None:
-        try:
-            found = decode_datagram(frame)
-        except DatagramError:
-            return None
+        found = seen_datagram(frame)
         ours = found is not None and found.header.kind == DatagramKind.RESULT and found.header.job in self._jobs
         return found if ours else None
 

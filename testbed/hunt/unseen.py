@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import exp, log, sqrt
+from statistics import NormalDist
 
 __all__ = ["Unseen", "chao2", "wilson"]
 
-_Z = 1.959964
+_Z = NormalDist().inv_cdf(0.975)
 """of 95 %"""
 
 
@@ -34,10 +35,10 @@ def wilson(hits: int, of: int) -> Unseen:
     """The share of `hits` in `of` trials, 0 to 1."""
     if not of:
         return Unseen(1.0, 0.0, 1.0)
-    from scipy.stats import binomtest  # slow to import
-
-    interval = binomtest(hits, of).proportion_ci(0.95, method="wilson")
-    return Unseen(hits / of, float(interval.low), float(interval.high))
+    share, square = hits / of, _Z * _Z
+    middle, half = share + square / (2 * of), _Z * sqrt(share * (1 - share) / of + square / (4 * of * of))
+    low, high = ((middle + side) / (1 + square / of) for side in (-half, half))
+    return Unseen(share, 0.0 if not hits else low, 1.0 if hits == of else high)
 
 
 def chao2(seen: int, once: int, twice: int, of: int) -> Unseen:

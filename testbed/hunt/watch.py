@@ -21,6 +21,9 @@ Tell = Callable[[str, str], None]
 class Watch(Protocol):
     """An observer of a Machine. Its times are those that the Machine gets."""
 
+    hears_sent: bool
+    """It looks at the frames that leave. False: `left` and `drained` are not called."""
+
     def came(self, frame: bytes, now: int) -> None:
         """A frame comes: the Machine has not seen it yet."""
         ...
@@ -50,6 +53,8 @@ class WatchedMachine:
     def __init__(self, machine: FinishingMachine, watch: Watch) -> None:
         self.machine, self._watch = machine, watch
         self._events: deque[Event] = deque()
+        self.get_timer = machine.get_timer
+        self.frames_to_send = self._frames_to_send if watch.hears_sent else machine.frames_to_send
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
         self._watch.came(bytes(frame), now)
@@ -57,14 +62,11 @@ class WatchedMachine:
         self._hear()
         self._watch.handled()
 
-    def frames_to_send(self, now: int) -> Iterator[tuple[int, Buffer]]:
+    def _frames_to_send(self, now: int) -> Iterator[tuple[int, Buffer]]:
         for port, frame in self.machine.frames_to_send(now):
             self._watch.left(bytes(frame), now)
             yield port, frame
         self._watch.drained()
-
-    def get_timer(self) -> int | None:
-        return self.machine.get_timer()
 
     def handle_timer(self, now: int) -> None:
         self._watch.woke(now)

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from testbed.interop.peercases import PEER_CASES, PeerCase
-from testbed.scenario.known import protocol_of
 from testbed.scenario.loader import parse_scenario
 from testbed.scenario.model import Scenario
+from testbed.scenario.protocols.known import protocol_of
 from workloads.errors import ScenarioError
 
 __all__ = ["ALLREDUCE", "CASES", "COMMAND", "Case", "case_scenario", "choose_cases", "devices_of"]
@@ -36,7 +36,7 @@ class Case:
     transport: Mapping[str, Any] = field(default_factory=dict)
     job: Mapping[str, Any] = field(default_factory=dict)
     faults: tuple[Mapping[str, Any], ...] = ()
-    collective: str = "netreduce"
+    protocol: str = "netreduce"
     release: str = "order"
     """release policy of the switch's results: order (rule A of the protocol), or asap, to compare with"""
     must_fail: str = ""
@@ -176,12 +176,12 @@ _PATIENCE = (
     ),
 )
 _TRANSPARENCY = (
-    Case("plain/shift", collective="shift"),
+    Case("plain/shift", protocol="shift"),
     Case(
         "plain/shift-6-hosts-lossy",
         hosts=6,
         transport=_SOON,
-        collective="shift",
+        protocol="shift",
         faults=(_fault("loss", "all", "both", rate=0.01),),
     ),
 )
@@ -271,9 +271,9 @@ def case_scenario(case: Case, seed: int) -> Scenario:
         "name": case.id.replace("/", "-"),
         "seed": seed,
         "topology": {"kind": "rack", "hosts": case.hosts, "link": {"rate": "10Gbps", "mtu": _MTU}},
-        "switch": {"program": protocol_of(case.collective).programs[0], "release": case.release},
+        "switch": {"program": protocol_of(case.protocol).programs[0], "release": case.release},
         "transport": {"timeout": 17, "start_psn": _START_PSN, **case.transport},
-        "job": {"collective": case.collective, **_DEFAULT_JOB, **case.job},
+        "job": {"protocol": case.protocol, **_DEFAULT_JOB, **case.job},
         "faults": [{"name": f"fault-{number}", **fault} for number, fault in enumerate(case.faults, start=1)],
         "time_limit": case.limit,
         "expect": "fail" if case.must_fail else "pass",

@@ -28,7 +28,7 @@ from workloads.codec import PLAIN
 from workloads.config import QpConfig
 from workloads.events import QpFailed
 from workloads.machine import Buffer, Event
-from workloads.rc import RcEndpoint
+from workloads.rc.transport import RELIABLE
 from workloads.wire import Envelope
 
 __all__ = ["PeerMachine", "PeerRun", "case_filters", "content_seed", "open_peer_case", "peer_configs", "run_peer_case"]
@@ -59,9 +59,7 @@ class PeerMachine:
     """Our endpoint and its half of the messages; waits for `release`."""
 
     def __init__(self, config: PeerConfig) -> None:
-        self._endpoint = RcEndpoint()
-        self._endpoint.add_qp(config.send_qp)
-        self._endpoint.add_qp(config.receive_qp)
+        self._endpoint = RELIABLE.endpoint((config.send_qp, config.receive_qp))
         self.side = PeerSide(config, self._endpoint)
         self._released = self._started = False
         self._events: deque[Event] = deque()

@@ -21,6 +21,7 @@ from testbed.kernel.processes import ProcessId, child_setup, end_processes, iden
 from testbed.plan import Plan
 from workloads.config import WorkerConfig
 from workloads.machine import Buffer, Event, Machine
+from workloads.wire.places import ETHERTYPE, SRC_MAC
 
 __all__ = ["ArpAnswering", "SoftHosts"]
 
@@ -42,14 +43,14 @@ class ArpAnswering:
         self.next_event, self.finish = machine.next_event, machine.finish
 
     def receive_frame(self, port: int, frame: Buffer, now: int) -> None:
-        if bytes(frame[12:14]) != _ETHERTYPE_ARP:
+        if bytes(frame[ETHERTYPE]) != _ETHERTYPE_ARP:
             self._machine.receive_frame(port, frame, now)
             return
         request = bytes(frame[:_ARP_BYTES])
         if request[14:22] == _ARP_IPV4 and request[38:42] == self._ip:
             asking = request[22:32]
             answer = (
-                request[6:12] + self._mac + _ETHERTYPE_ARP + _ARP_IPV4[:-1] + b"\x02" + self._mac + self._ip + asking
+                request[SRC_MAC] + self._mac + _ETHERTYPE_ARP + _ARP_IPV4[:-1] + b"\x02" + self._mac + self._ip + asking
             )
             self._answers.append(answer)
 

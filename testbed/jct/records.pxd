@@ -25,7 +25,8 @@ cdef inline bytes joined(bytes frame, Py_ssize_t at, Py_ssize_t end, Py_ssize_t 
 
 cdef long _ROCE, _AGGREGATION
 cdef bytes _IS_REQUEST, _IS_DATA
-cdef Py_ssize_t _LEAST, _DATAGRAM_HEADER_BYTES, _ICRC_BYTES
+cdef Py_ssize_t _LEAST, _DATAGRAM_HEADER_BYTES, _KIND_AT, _BASE_BYTES, _CHANGED_AT, _ICRC_BYTES
+cdef Py_ssize_t _TYPE_AT, _AT, _AT6, _SRC_AT, _SRC6_AT, _PORT_BACK, _PORTS_END_BACK
 
 
 cdef class Frame:
@@ -51,7 +52,7 @@ cdef class SeenFrames:
 )
 cdef SeenFrames _read(object capture, object classes)
 @cython.locals(
-    size=Py_ssize_t, at=Py_ssize_t, begin=Py_ssize_t, rest=Py_ssize_t, port=long, kind=long, content="unsigned long",
+    size=Py_ssize_t, at=Py_ssize_t, begin=Py_ssize_t, ports_end=Py_ssize_t, rest=Py_ssize_t, port=long, kind=long, content="unsigned long",
     key=bytes
 )
 cdef tuple _identity(bytes frame)

@@ -10,7 +10,8 @@ import cython
 from testbed.captures.capture import DROPPED, TRIMMED, FileCapture
 from testbed.checkers.context import Capture
 from workloads.rc.transport import RELIABLE
-from workloads.wire.aggregation import AGGREGATION_PORT, DatagramKind
+from workloads.wire import places
+from workloads.wire.aggregation import AGGREGATION, AGGREGATION_PORT, DatagramKind
 from workloads.wire.dscp import layer_class_of, read_dscp
 from workloads.wire.pfc import is_mac_control
 
@@ -33,7 +34,12 @@ __all__ = ["Frame", "SeenFrames", "Unreadable", "frame_of", "read"]
 _ROCE, _AGGREGATION = RELIABLE.udp_port, int(AGGREGATION_PORT)
 _IS_REQUEST = bytes(code in RELIABLE.message_parts and RELIABLE.message_parts[code].is_request for code in range(256))
 _IS_DATA = bytes(code in (DatagramKind.DATA, DatagramKind.EXPONENTS, DatagramKind.RESULT) for code in range(256))
-_LEAST, _DATAGRAM_HEADER_BYTES, _ICRC_BYTES = 14, 40, 4
+_LEAST, _DATAGRAM_HEADER_BYTES, _KIND_AT = places.IP_AT, AGGREGATION.size, AGGREGATION.octets("kind")[0]
+_BASE_BYTES, _CHANGED_AT, _ICRC_BYTES = RELIABLE.part_bytes["BTH"], RELIABLE.changed_at, RELIABLE.part_bytes["iCRC"]
+_TYPE_AT, _SRC_AT, _SRC6_AT = places.ETHERTYPE_AT, places.SRC_IP_AT, places.SRC_IP6_AT
+_AT, _AT6 = places.UDP_PAYLOAD_AT, places.UDP_PAYLOAD6_AT
+_PORT_BACK, _PORTS_END_BACK = _AT - places.DPORT_AT, _AT - places.UDP_LENGTH_AT
+"""bytes from there to what is behind UDP"""
 
 
 class Unreadable(ValueError):
@@ -128,16 +134,17 @@ def _class(frame: bytes) -> int:
 def _identity(frame: bytes) -> tuple[bytes, int, bool]:
     """(key, checksum of the content, whether it carries data). The key has only what queues and links do not change."""
     size = len(frame)
-    kind = get16(frame, 12) if size >= _LEAST else 0
-    at = 42 if kind == 0x0800 else 62 if kind == 0x86DD else 0
-    if not at or size < at + 12:
+    kind = get16(frame, _TYPE_AT) if size >= _LEAST else 0
+    at = _AT if kind == 0x0800 else _AT6 if kind == 0x86DD else 0
+    if not at or size < at + _BASE_BYTES:
         return frame[:64], crc_of(frame, 0, size), True
-    begin, port = 26 if at == 42 else 22, get16(frame, at - 6)
+    begin, port = _SRC_AT if at == _AT else _SRC6_AT, get16(frame, at - _PORT_BACK)
+    ports_end = at - _PORTS_END_BACK
     # With its iCRC, all frames of a flow would have one checksum.
-    content = crc_of(frame, at + 12, max(at + 12, size - _ICRC_BYTES))
+    content = crc_of(frame, at + _BASE_BYTES, max(at + _BASE_BYTES, size - _ICRC_BYTES))
     if port == _ROCE:
-        key = joined(frame, begin, at - 4, at, at + 4, at + 5, at + 12)
+        key = joined(frame, begin, ports_end, at, at + _CHANGED_AT, at + _CHANGED_AT + 1, at + _BASE_BYTES)
         return key, content, bool(_IS_REQUEST[get8(frame, at)])
     rest = min(size, at + (_DATAGRAM_HEADER_BYTES if port == _AGGREGATION else 32))
-    key = joined(frame, begin, at - 4, at, rest, rest, rest)
-    return key, content, bool(_IS_DATA[get8(frame, at + 1)]) if port == _AGGREGATION else True
+    key = joined(frame, begin, ports_end, at, rest, rest, rest)
+    return key, content, bool(_IS_DATA[get8(frame, at + _KIND_AT)]) if port == _AGGREGATION else True

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 __all__ = ["seldom", "spared"]
 
-_AT_ONCE = 200_000
+_AT_ONCE = 100_000
 """new objects until the collector looks, in `seldom`"""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["MachineReading", "crowd", "read_machine"]
+__all__ = ["MachineReading", "crowd", "processors", "read_machine"]
 
 _STAT, _PRESSURE = Path("/proc/stat"), Path("/proc/pressure/cpu")
 _USER, _NICE, _SYSTEM, _IRQ, _SOFTIRQ, _STEAL = 0, 1, 2, 5, 6, 7
@@ -53,6 +53,11 @@ def _pressure_ns(file: Path) -> int | None:
     return None if found is None else int(found[1]) * 1000
 
 
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def crowd(stat: Path = _STAT, sleep: Callable[[float], None] = time.sleep) -> float:
     """How many tasks of other processes run or wait to run per processor, on average over half a second. 0 where the
     kernel does not count them."""
@@ -66,4 +71,4 @@ def crowd(stat: Path = _STAT, sleep: Callable[[float], None] = time.sleep) -> fl
         if counted is None:
             return 0.0
         found.append(int(counted[1]) - 1)  # this process runs while it looks
-    return max(0.0, sum(found) / len(found)) / len(os.sched_getaffinity(0))
+    return max(0.0, sum(found) / len(found)) / processors()

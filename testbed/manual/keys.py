@@ -15,19 +15,19 @@ from testbed.manual.tables import table
 from testbed.protocols import names
 from testbed.reading.documentation import key_rows
 from testbed.reading.sections import KeyOf, keys_of
-from testbed.scenario.background import BackgroundFlow
-from testbed.scenario.beside import Beside
-from testbed.scenario.clocks import Clocks
-from testbed.scenario.job import Compute, Job, JobEntry, Straggler
-from testbed.scenario.known import protocol_of
+from testbed.scenario.keys.background import BackgroundFlow
+from testbed.scenario.keys.beside import Beside
+from testbed.scenario.keys.clocks import Clocks
+from testbed.scenario.keys.job import Compute, Job, JobEntry, Straggler
+from testbed.scenario.keys.pfc import Pfc, PfcWatchdog
+from testbed.scenario.keys.routing import Routing
+from testbed.scenario.keys.stages import StagesKeys
+from testbed.scenario.keys.switch import SwitchOptions
+from testbed.scenario.keys.topology_keys import Custom, CustomNode
+from testbed.scenario.keys.topology_kinds import TOPOLOGY_KINDS
+from testbed.scenario.keys.transport import DcqcnOptions, Transport
 from testbed.scenario.model import Scenario
-from testbed.scenario.pfc import Pfc, PfcWatchdog
-from testbed.scenario.routing import Routing
-from testbed.scenario.stages import StagesKeys
-from testbed.scenario.switch import SwitchOptions
-from testbed.scenario.topology_keys import Custom, CustomNode
-from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
-from testbed.scenario.transport import DcqcnOptions, Transport
+from testbed.scenario.protocols.known import protocol_of
 from topologies import LinkShape
 from workloads.models.layers import Layer
 
@@ -80,7 +80,7 @@ def _entry() -> str:
 
 
 def _own_keys() -> str:
-    """Keys of `job` that one collective alone has."""
+    """Keys of `job` that one protocol alone has."""
     own = ((name, protocol_of(name).job_keys) for name in names())
     return "\n".join(f"### Keys of `job` for {name}\n\n{key_table(keys)}" for name, keys in own if keys is not None)
 
@@ -100,12 +100,12 @@ def _forgeries() -> str:
     return table(("word", "the forged frame"), [(f"`{word}`", item.meaning) for word, item in FORGERIES.items()])
 
 
-def _collectives() -> str:
+def _protocols() -> str:
     def name(word: str) -> str:
         page = word.replace("_", "-") + ".md"
         return f"[`{word}`]({page})" if (_PAGES / page).is_file() else f"`{word}`"
 
-    return table(("collective", "what it does"), [(name(word), protocol_of(word).summary) for word in names()])
+    return table(("protocol", "what it does"), [(name(word), protocol_of(word).summary) for word in names()])
 
 
 def _topologies() -> str:
@@ -155,8 +155,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "keys of JobEntry": _entry,
     "keys of topology": _topology_keys,
     "keys of custom": _custom,
-    "keys of single collectives": _own_keys,
-    "collectives": _collectives,
+    "keys of single protocols": _own_keys,
+    "protocols": _protocols,
     "faults": _faults,
     "forgeries": _forgeries,
     "topologies": _topologies,

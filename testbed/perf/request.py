@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from testbed.reading.problems import closest, show
 from testbed.scenario import Scenario, load_scenario
-from testbed.scenario.known import protocol_of, protocols
 from testbed.scenario.own_program import PROGRAM_KEY
-from testbed.scenario.protocol import KeyGroup, KnownProtocol
+from testbed.scenario.protocols.known import protocol_of, protocols
+from testbed.scenario.protocols.protocol import KeyGroup, KnownProtocol
 from testbed.sweeps.protocols import require_protocol
 from testbed.sweeps.scenario_model import ScenarioSweep, Variant
 from workloads.collectives.operations import ALL_REDUCE, OPERATIONS, OperationKind
@@ -124,14 +124,14 @@ def resolved(request: PerfRequest) -> tuple[PerfRequest, Scenario]:
             allowed=f"leave the option out; {rooted} have one",
         )  # fmt: skip
     scenario = load_scenario(request.scenario, request.overrides, request.seed, request.world)
-    own = scenario.job.collective
+    own = scenario.job.protocol
     if scenario.jobs or scenario.beside:
         key = "jobs" if scenario.jobs else "beside"
         raise ScenarioError("has several jobs", file=request.scenario, key=key, allowed="a scenario with one job")
     able = tuple(each.name for each in protocols() if _runs(each, request))
     if not request.protocols and own not in able and request.collective == ALL_REDUCE:
         raise ScenarioError(
-            f"is no {request.collective}", file=request.scenario, key="job.collective", found=own,
+            f"is no {request.collective}", file=request.scenario, key="job.protocol", found=own,
             allowed="a collective that sums, or --protocol",
         )  # fmt: skip
     for name in request.protocols:
@@ -201,5 +201,5 @@ def _variant(request: PerfRequest, scenario: Scenario, half: Half) -> Variant:
         **({"job.in_place": True} if half.in_place else {}),
         **({"transport.path_mtu": path_mtu} if path_mtu != scenario.transport.path_mtu else {}),
     }
-    protocol = "" if half.protocol == scenario.job.collective else half.protocol
+    protocol = "" if half.protocol == scenario.job.protocol else half.protocol
     return Variant(half.label, protocol, tuple(changes.items()))

@@ -2,8 +2,11 @@
 
 The worst round trip has three parts. The first is the way there and back over empty queues. The second is the wait
 behind everything else that may be under way on the busiest link. The third is the wait for the slowest worker where a
-sum needs all of them. No part depends on the world, so that a run in virtual time and one between namespaces have the
-same timers in emulated time.
+sum needs all of them. No part depends on the world.
+
+Between namespaces, nodes are processes that wait for a processor. Timers after which connections give up are no shorter
+than such a wait. Dilation makes it shorter in emulated time; where it is short enough, a run in virtual time has the
+same timers.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from testbed.kernel.load import processors
 from testbed.plan.contract import planned_protocol
 from testbed.plan.model import Plan
 from testbed.plan.paths import (
@@ -23,8 +27,8 @@ from testbed.plan.paths import (
     tenant_paths,
 )
 from testbed.plan.timers import Timer, Timers
+from testbed.scenario.keys.transport import Transport
 from testbed.scenario.model import Scenario
-from testbed.scenario.transport import Transport
 from testbed.scenario.transports import transport_of
 from testbed.terminal.numbers import seconds
 from workloads.config import HostConfig
@@ -32,11 +36,13 @@ from workloads.rc.transport import RELIABLE
 from workloads.transports import TransportKind
 from workloads.transports.timing import RoundTrip, TimerNeed
 
-__all__ = ["drafted", "timers_of"]
+__all__ = ["drafted", "has_auto", "processor_wait_ns", "timers_of"]
 
 _SECOND = 1_000_000_000
 _ACT_FRAMES = 1
 """what each node may take to act on a frame, in times of a full frame on its link"""
+_SLICE_NS = 4_000_000
+"""real time that the kernel leaves a process on a processor while others wait: a tick at 250 Hz"""
 _DRAFTED = {"timeout_code": 15, "rto_ns": 10_000_000, "rto_low_ns": 3_000_000, "rto_high_ns": 3_000_000}
 """timers of a plan that only shows what is under way"""
 
@@ -53,26 +59,41 @@ def _filled(given: Transport, transport: Transport, values: Mapping[str, Any]) -
     return replace(transport, **{key: value for key, value in values.items() if getattr(given, key) is None})
 
 
+def has_auto(part: Scenario, draft: Plan) -> bool:
+    """Whether a protocol has a timer that its scenario gives no number for."""
+    keys = _kind_of(draft).timer_keys(resends_alone=part.transport.speaks_irn)
+    return any(getattr(part.transport, key.field) is None for key in keys)
+
+
 def timers_of(part: Scenario, draft: Plan, whole: Plan) -> tuple[Transport, Timers]:
-    """The transport of one collective with all timers chosen, and what they follow from. `draft`: a plan of the
-    collective alone; `whole`: with all that shares its links."""
+    """The transport of one protocol with all timers chosen, and what they follow from. `draft`: a plan of the
+    protocol alone; `whole`: with all that shares its links."""
     given, trip, kind = part.transport, _round_trip(draft, whole), _kind_of(draft)
+    waits_ns = 0
+    if part.world == "emulated" and part.dilation is not None:
+        waits_ns = processor_wait_ns(len(part.topology.nodes), processors(), part.dilation)
     need = TimerNeed(
         trip,
         _others_ns(draft, whole, trip.empty_ns),
         is_real=bool(part.nics) or part.world == "lab",
         cuts_rates=given.congestion_control != "none",
+        processor_ns=waits_ns,
         resends_alone=given.speaks_irn,
         low_ns=given.rto_low_ns,
         high_ns=given.rto_high_ns,
     )
     transport = _filled(given, draft.scenario.transport, kind.timer_values(need))
-    return transport, Timers(trip, tuple(_each(kind, given, transport)))
+    return transport, Timers(trip, tuple(_each(kind, given, transport)), waits_ns)
+
+
+def processor_wait_ns(processes: int, processors: int, dilation: int) -> int:
+    """Emulated time that a process waits at most while all others take their turns."""
+    return -(-max(0, processes - processors) * _SLICE_NS // (processors * dilation))
 
 
 def _kind_of(draft: Plan) -> TransportKind:
     """By which packets of the sums travel."""
-    return RELIABLE if draft.ring_workers else transport_of(draft.scenario.job.collective)
+    return RELIABLE if draft.ring_workers else transport_of(draft.scenario.job.protocol)
 
 
 def _each(kind: TransportKind, given: Transport, chosen: Transport) -> Iterator[Timer]:
@@ -109,7 +130,7 @@ def _waits(draft: Plan) -> bool:
     """An answer comes when all workers sent, as that of a sum does."""
     if _kind_of(draft) is RELIABLE:
         return any(switch.rings for switch in draft.switches)
-    return not planned_protocol(draft.scenario.job.collective).answers_at_once()
+    return not planned_protocol(draft.scenario.job.protocol).answers_at_once()
 
 
 def _full_queues(whole: Plan) -> Mapping[LinkUse, int]:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from testbed.scenario.model import DcqcnOptions
 from workloads.config import DcqcnConfig
+from workloads.rc.transport import RELIABLE
+from workloads.wire.packet import EMPTY_FRAME_BYTES
 
 __all__ = ["PRESETS", "REFERENCE_BPS", "DcqcnPreset", "scaled_dcqcn", "time_scale"]
 
@@ -55,7 +57,7 @@ PRESETS = {
 """by `transport.dcqcn.preset`"""
 _BURST_PACKETS, _MOST_BURST_NS = 16, 2_000_000
 """Real machines need two milliseconds between wake-ups; no burst is longer, nor than so many packets."""
-_HEADERS = 74
+_HEADERS = EMPTY_FRAME_BYTES + RELIABLE.part_bytes["RETH"]
 """of a full data packet: Ethernet, IPv4, UDP, BTH, RETH, iCRC"""
 
 

@@ -11,7 +11,7 @@ __all__ = ["plan_connections"]
 
 
 def plan_connections(workers: tuple[WorkerConfig, ...]) -> tuple[Connection, ...]:
-    """Messages of each connection, as the workers' collectives will send them."""
+    """Messages of each connection, as the workers' protocols will send them."""
     connections = []
     for worker in workers:
         for number, part in enumerate(worker.all_parts):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
-from testbed.scenario.contract import ScenarioProtocol
-from testbed.scenario.known import lacks_methods, protocol_of
+from testbed.scenario.checks.contract import ScenarioProtocol
+from testbed.scenario.protocols.known import lacks_methods, protocol_of
 
 if TYPE_CHECKING:
     from testbed.plan.model import Plan
@@ -44,9 +44,9 @@ class PlannedProtocol(ScenarioProtocol):
         return ""
 
 
-def planned_protocol(collective: str) -> PlannedProtocol:
-    """By name. Raises as `testbed.scenario.known.protocol_of`, and ScenarioError for one that lacks these methods."""
-    found = protocol_of(collective)
+def planned_protocol(protocol: str) -> PlannedProtocol:
+    """By name. Raises as `protocol_of`, and ScenarioError for one that lacks these methods."""
+    found = protocol_of(protocol)
     if not isinstance(found, PlannedProtocol):
         raise lacks_methods(found)
     return found

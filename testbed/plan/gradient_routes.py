@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from testbed.reading.problems import closest
 from testbed.scenario.model import Scenario
-from testbed.scenario.names import PLANNERS
+from testbed.scenario.protocols.names import PLANNERS
 from workloads.errors import InternalError, ScenarioError
 
 if TYPE_CHECKING:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from switch_nodes.kinds import sums
-from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
+from testbed.scenario.protocols.known import protocol_of
 from topologies import Node, Topology
 from topologies.routing import NextHops, next_hops
 from workloads.config import IrnConfig
+from workloads.rc.transport import RELIABLE
+from workloads.wire.packet import EMPTY_FRAME_BYTES
 
 __all__ = ["irn_config", "round_trip_ns"]
 
 _SECOND = 1_000_000_000
-_HEADERS = 78
+_HEADERS = EMPTY_FRAME_BYTES + RELIABLE.part_bytes["RETH"] + RELIABLE.part_bytes["ImmDt"]
 """of a data packet: Ethernet, IPv4, UDP, BTH, RETH, ImmDt, iCRC"""
-_ANSWER_BYTES = 70
+_ANSWER_BYTES = RELIABLE.answer_bytes(0)
 """Ethernet, IPv4, UDP, BTH, AETH, both PSNs, iCRC"""
 _WAKE_NS = 150_000
 """what a node takes to act on a frame where time is real: its process must wake up"""
@@ -37,7 +39,7 @@ def irn_config(scenario: Scenario, pairs: Collection[tuple[Node, Node]] = ()) ->
     )
     low, high = scenario.transport.chosen_irn_ns
     fastest = max(link.shape.rate_bps for host in hosts for _, link, _ in topology.ports(host.name))
-    summed = any(map(sums, protocol_of(scenario.job.collective).programs))
+    summed = any(map(sums, protocol_of(scenario.job.protocol).programs))
     covered = trip + 2 * high if summed else trip
     return IrnConfig(low, high, fastest * covered // (packet * 8 * _SECOND) + 1, in_order=not summed)
 

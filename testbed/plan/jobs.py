@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import JobMember, TreeChild, TreeLinks
 from testbed.plan.lookups import lookup_of
-from testbed.scenario.known import protocol_of
+from testbed.scenario.keys.stages import block_elements, stage_elements
 from testbed.scenario.model import Compute, Job, Scenario
-from testbed.scenario.stages import block_elements, stage_elements
+from testbed.scenario.protocols.known import protocol_of
 from topologies import Node, Topology
 from topologies.routing import Junction
 from workloads.collectives.held import given, kept
@@ -89,7 +89,7 @@ def plan_jobs(scenario: Scenario) -> tuple[PlannedJob, ...]:
 
 def _is_in_zeros(job: Job) -> bool:
     """Whether an all-reduce of whole vectors stands for another operation."""
-    return protocol_of(job.collective).sends_zeros(job.operation)
+    return protocol_of(job.protocol).sends_zeros(job.operation)
 
 
 def _workload(scenario: Scenario, job: Job, hosts: Sequence[Node], rank: int) -> WorkloadConfig:

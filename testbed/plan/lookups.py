@@ -38,7 +38,9 @@ class SwitchLookup:
 class SourceLookup:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.job_of = {worker.name: worker.group for worker in plan.workers if plan.servers}
+        self.adds_up = bool(plan.servers) or any(job.leaves for switch in plan.switches for job in switch.jobs)
+        """whether sums of several workers travel on"""
+        self.job_of = {worker.name: worker.group for worker in plan.workers if self.adds_up}
         self.sums: dict[int, set[str]] = {}
         """names of the switches that add for a job"""
         for switch in plan.switches:

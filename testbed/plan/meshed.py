@@ -1,4 +1,4 @@
-"""Connections between every two hosts: of a job that runs over them alone, and of a training next to its collective."""
+"""Connections between every two hosts: of a job that runs over them alone, and of a training next to its protocol."""
 
 from __future__ import annotations
 

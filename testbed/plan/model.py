@@ -53,18 +53,18 @@ class Plan:
     servers: tuple[ServerConfig, ...] = ()
     """parameter servers; a server's name is its host's, which is no worker's"""
     routing: tuple[RoutedFrom, ...] = ()
-    """collective grid: plans of gradient routes, by time"""
+    """protocol grid: plans of gradient routes, by time"""
     unroutable: tuple[Unroutable, ...] = ()
-    """collective grid: changes without a plan, by time"""
+    """protocol grid: changes without a plan, by time"""
     timers: Timers = Timers()
-    """of jobs of several collectives, those of the first; each has its own"""
+    """of jobs of several protocols, those of the first; each has its own"""
     beside: tuple[Plan, ...] = ()
-    """of jobs of several collectives, the plan of each, which is whole but for background traffic; empty: there is one
-    collective"""
+    """of jobs of several protocols, the plan of each, which is whole but for background traffic; empty: there is one
+    protocol"""
 
     @property
     def parts(self) -> tuple[Plan, ...]:
-        """Of each collective its plan."""
+        """Of each protocol its plan."""
         return self.beside or (self,)
 
     @property

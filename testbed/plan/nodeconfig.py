@@ -18,7 +18,7 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.jobs import AggregatorKnobs, JobMember
 from testbed.reading.problems import KeyPath, Problems, closest, show
 from testbed.reading.yamlfile import parse_yaml, read_text
-from testbed.scenario import names
+from testbed.scenario.protocols import names
 from topologies import format_mac
 from workloads.codec import NOTHING, Codec, CodecProblem, Misfit
 from workloads.config import CHANNEL, PHASE_KINDS, ArithmeticSpec, CollectiveConfig, QpConfig, WorkloadConfig
@@ -43,7 +43,7 @@ _CHOICES: dict[tuple[type, str], Iterable[str | int]] = {
     (AggregatorKnobs, "free"): names.FREES,
     (ArithmeticSpec, "op"): names.OPS,
     (ArithmeticSpec, "dtype"): names.DTYPES,
-    (CollectiveConfig, "kind"): (*names.COLLECTIVES, *PHASE_KINDS, CHANNEL),
+    (CollectiveConfig, "kind"): (*names.PROTOCOLS, *PHASE_KINDS, CHANNEL),
     (CollectiveConfig, "verb"): names.VERBS,
     (CollectiveConfig, "credit"): names.CREDITS,
     (WorkloadConfig, "kind"): names.WORKLOADS,

@@ -19,6 +19,7 @@ from workloads.collectives.kinds import ring_kind, sent_share
 from workloads.config import HostConfig, WorkerConfig
 from workloads.rc.transport import RELIABLE, frame_of_flow
 from workloads.wire import Envelope
+from workloads.wire.places import DPORT
 
 __all__ = [
     "ELEMENT_BYTES",
@@ -37,7 +38,6 @@ __all__ = [
 ELEMENT_BYTES = 4
 """of every dtype that there is"""
 _ROCE = RELIABLE.udp_port
-_DPORT_AT = 14 + 20 + 2
 LinkUse = tuple[str, Direction]
 """(link, direction)"""
 _newest: deque[tuple[Topology, dict[tuple[str, int], Link]]] = deque(maxlen=2)
@@ -55,7 +55,7 @@ def flow_paths(
 
     `dport`: destination port of its UDP packets. The source port of TCP is not known, so that any of several equal
     paths may be the right one. `root`: the spine that a leaf takes for what it sums, or the number of the tree of what
-    is sent to a parameter server.
+    is sent to a parameter server. What a worker sends to switches that sum in two tiers goes on to their root.
     """
     topology = plan.scenario.topology
     exits = _exits(topology)
@@ -65,7 +65,7 @@ def flow_paths(
     def frame() -> bytes:
         """For switches that look at more than the address of the host."""
         found = frame_of_flow(envelope)
-        return found[:_DPORT_AT] + dport.to_bytes(2, "big") + found[_DPORT_AT + 2 :]
+        return found[: DPORT.start] + dport.to_bytes(2, "big") + found[DPORT.stop :]
 
     def onwards(
         here: str, out: int, path: tuple[LinkUse, ...], passed: frozenset[tuple[str, int]]
@@ -104,6 +104,10 @@ def _planned_exits(config: SwitchConfig, envelope: Envelope) -> Sequence[int]:
         to_server = job.server is not None and job.server.mac == envelope.dst_mac
         if to_server and job.adds and envelope.src_mac in members:
             return [-1 if tree is None else tree.up for tree in job.trees]
+        if job.leaves and job.levels is not None and job.levels.own is not None:
+            own = job.levels.racks[job.levels.own]
+            if any(job.members[rank].mac == envelope.src_mac for rank in own):
+                return (job.leaves[job.levels.own].port,)
     return ()
 
 
@@ -185,11 +189,11 @@ def _unsummed(
         elif job is not None and (job, use) not in summed:
             summed.add((job, use))
             kept.append(use)
-    return tuple(kept) if plan.servers else path
+    return tuple(kept) if known.adds_up else path
 
 
 def data_paths(plan: Plan) -> Iterator[tuple[HostConfig, tuple[LinkUse, ...]]]:
-    """(worker in a phase, path) of everything that carries a gradient of one collective away."""
+    """(worker in a phase, path) of everything that carries a gradient of one protocol away."""
     for _, _, worker, envelope in _senders(plan):
         for path in _paths(plan, worker.name, envelope):
             yield worker, path
@@ -246,7 +250,7 @@ def _window_bytes(worker: HostConfig) -> float:
 def booked_shares(plan: Plan) -> Mapping[LinkUse, float]:
     """What may be sent over each link at once, other tenants' data included, in parts of its rate. Steps follow one
     another, so each is looked at for itself; the connections of a host in one step share its link. Any step of one
-    collective may meet any one of another."""
+    protocol may meet any one of another."""
     topology, coming = plan.scenario.topology, Counter[LinkUse]()
     for part in plan.parts:
         coming.update(_most_coming(part))
@@ -264,11 +268,14 @@ def overbooked(plan: Plan) -> frozenset[LinkUse]:
 
 
 def _most_coming(plan: Plan) -> Mapping[LinkUse, int]:
-    """Bits per second that the hosts of one collective may send over each link, in the step in which it is most."""
+    """Bits per second that the hosts of one protocol may send over each link, in the step in which it is most."""
     steps: dict[int, Counter[LinkUse]] = {}
+    raised, summed = not plan.servers and sources_of(plan).adds_up, set[tuple[int, LinkUse]]()
     for step, share, worker, envelope in _senders(plan):
         paths = _paths(plan, worker.name, envelope)
         rate = plan.scenario.topology.link(paths[0][0][0]).shape.rate_bps // share if paths[0] else 0
+        if raised:  # no worker's packet passes a switch that sums
+            paths = [_unsummed(plan, worker.name, path, summed) for path in paths]
         phase = steps.setdefault(step, Counter())
         for use in {use for path in paths for use in path}:
             phase[use] += rate

@@ -1,4 +1,4 @@
-"""Workers of a collective in phases: each phase of a worker is a ring of its own, with queue pairs, keys and first PSNs
+"""Workers of a protocol in phases: each phase of a worker is a ring of its own, with queue pairs, keys and first PSNs
 drawn from the seed."""
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from workloads.config import (
 from workloads.rc.numbers import any_psn, psn_of
 
 __all__ = ["PhaseRing", "phased_workers"]
+
+_QPNS = range(0x100, 0x10000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +60,12 @@ def phased_workers(
 ) -> tuple[WorkerConfig, ...]:
     """Workers in rank order with the queue pairs of all their phases, in the order of `rings`. `hosts`, `workloads`: of
     each rank. `irn`: None where the connections use go-back-N. `wait_for_acks`: as PhaseConfig.waits_for_acks. `task`:
-    of a mesh. `taken`: numbers of queue pairs of the collective that these connections stand next to."""
+    of a mesh. `taken`: numbers of queue pairs of the protocol that these connections stand next to."""
     job = scenario.job
     seats = sum(len(ring.hosts) for ring in rings)
     draw = random.Random(f"{'channels' if taken else 'phases'} {scenario.seed}")
-    qpns = iter(draw.sample([qpn for qpn in range(0x100, 0x10000) if qpn not in taken], 2 * seats))
+    free = [qpn for qpn in _QPNS if qpn not in taken] if taken else _QPNS
+    qpns = iter(draw.sample(free, 2 * seats))
     rkeys = iter(draw.sample(range(1 << 32), seats))
     phases: dict[str, list[PhaseConfig]] = {host.name: [] for host in hosts}
     for ring in rings:
@@ -75,7 +78,7 @@ def phased_workers(
             to_successor=phases[host.name][0].to_successor,
             from_predecessor=phases[host.name][0].from_predecessor,
             collective=CollectiveConfig(
-                kind=job.collective,
+                kind=job.protocol,
                 ring_id=0,
                 rank=rank,
                 size=len(hosts),

@@ -1,4 +1,4 @@
-"""Jobs of several collectives on one network: each collective plans its own, and the plans become one."""
+"""Jobs of several protocols on one network: each protocol plans its own, and the plans become one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["side_by_side"]
 
 
 def side_by_side(scenario: Scenario, parts: Sequence[Plan]) -> Plan:
-    """`parts`: of each collective its plan, as `Scenario.parts`. The switches are those of the first; the others ask
+    """`parts`: of each protocol its plan, as `Scenario.parts`. The switches are those of the first; the others ask
     nothing of them."""
     first, *others = parts
     if not others:
@@ -21,7 +21,7 @@ def side_by_side(scenario: Scenario, parts: Sequence[Plan]) -> Plan:
     for plan in others:
         asking = [switch.name for switch in plan.switches if switch.rings or switch.jobs or switch.grid]
         if asking:
-            raise InternalError(f"{plan.scenario.job.collective} asks something of {asking[0]}, and was not refused")
+            raise InternalError(f"{plan.scenario.job.protocol} asks something of {asking[0]}, and was not refused")
     return replace(
         first,
         scenario=scenario,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from switch_nodes.config import LeafLinks, RingConfig, RingMember, SpineLinks, SwitchConfig
@@ -10,14 +10,14 @@ from switch_nodes.forwarding.equal_cost import salt_of
 from switch_nodes.kinds import sums
 from testbed.plan.accelerated import accelerator_config, commodity_config
 from testbed.plan.pairs import receive_va
-from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
+from testbed.scenario.protocols.known import protocol_of
 from topologies import Node, attachment
 from topologies.racks import racks_of
 from topologies.routing import next_hops, spanning_ports
 from workloads.config import IRN_HELD, ArithmeticSpec
 
-__all__ = ["RING_ID", "plan_switches"]
+__all__ = ["RING_ID", "leaf_sizes", "plan_switches"]
 
 RING_ID = 1
 
@@ -25,7 +25,7 @@ RING_ID = 1
 def plan_switches(scenario: Scenario, arithmetic: ArithmeticSpec) -> tuple[SwitchConfig, ...]:
     topology = scenario.topology
     # Programs that serve jobs are told of those, not of a ring (`testbed/plan/jobs.py`).
-    sums_rings = sums(scenario.switch.program) and protocol_of(scenario.job.collective).repairs_losses()
+    sums_rings = sums(scenario.switch.program) and protocol_of(scenario.job.protocol).repairs_losses()
     alone, beside = len(topology.switches) == 1, attachment(topology)
     fabric = _fabric_rings(scenario, arithmetic) if sums_rings and not alone and beside is None else {}
     sprays = topology.multipath == "spray"
@@ -54,6 +54,12 @@ def plan_switches(scenario: Scenario, arithmetic: ArithmeticSpec) -> tuple[Switc
             config = accelerator_config(scenario, beside, config, _ring(scenario, arithmetic, towards))
         configs.append(config)
     return tuple(configs)
+
+
+def leaf_sizes(switches: Iterable[SwitchConfig]) -> tuple[int, ...]:
+    """Workers at each leaf of the ring of all ranks; empty: one switch sums."""
+    rings = (switch.rings[0] for switch in switches if switch.rings)
+    return tuple(len(ring.members) for ring in rings if isinstance(ring.links, LeafLinks))
 
 
 def _fabric_rings(scenario: Scenario, arithmetic: ArithmeticSpec) -> Mapping[str, tuple[RingConfig, ...]]:

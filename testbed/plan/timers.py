@@ -17,7 +17,7 @@ _FOR_FEW = "rto_low"
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """One retransmission timer of a collective."""
+    """One retransmission timer of a protocol."""
 
     key: str
     """Key of `transport`."""
@@ -31,10 +31,12 @@ class Timer:
 
 @dataclass(frozen=True, slots=True)
 class Timers:
-    """Of the jobs of one collective."""
+    """Of the jobs of one protocol."""
 
     trip: RoundTrip = RoundTrip()
     each: tuple[Timer, ...] = ()
+    processor_ns: int = 0
+    """As `TimerNeed.processor_ns`."""
 
     def warnings(self) -> Iterator[str]:
         """About values that a file fixes, with both numbers."""
@@ -60,6 +62,7 @@ class Timers:
             "queueing_ns": self.trip.queued_ns,
             "slowest_worker_ns": self.trip.slower_ns,
             "worst_round_trip_ns": self.trip.queueing_ns,
+            "processor_ns": self.processor_ns,
             "each": {timer.key: {"ns": timer.ns, "shown": timer.shown, "auto": timer.is_auto} for timer in self.each},
             "warnings": list(self.warnings()),
         }

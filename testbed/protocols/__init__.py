@@ -1,5 +1,5 @@
-"""One folder for each collective: its class, `PROTOCOL`, its keys, checks, plan and hunt. The folder's name is the
-collective's; no list of them exists."""
+"""One folder for each protocol: its class, `PROTOCOL`, its keys, checks, plan and hunt. The folder's name is the
+protocol's; no list of them exists."""
 
 from functools import cache
 from pathlib import Path
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from testbed.checkers.contract import Part
     from testbed.hunt.contract import Hunt, Protocol
     from testbed.hunt.kinds import DatagramHunt, PairsHunt
-    from testbed.scenario.protocol import KeyGroup, ResultKind
+    from testbed.scenario.protocols.protocol import KeyGroup, ResultKind
 
 _SHARED = "parts"
 """The folder of what several protocols bind alike"""
@@ -20,7 +20,7 @@ __all__ = ["DatagramHunt", "Hunt", "KeyGroup", "PairsHunt", "Part", "Protocol", 
 
 @cache
 def names() -> tuple[str, ...]:
-    """As in `job.collective`, in the order of `tb list collectives`: that of the alphabet."""
+    """As in `job.protocol`, in the order of `tb list protocols`: that of the alphabet."""
     return tuple(
         sorted(path.parent.name for path in Path(__file__).parent.glob("*/__init__.py") if path.parent.name != _SHARED)
     )
@@ -31,10 +31,10 @@ __getattr__ = lazily(
     {
         "DatagramHunt": "testbed.hunt.kinds",
         "Hunt": "testbed.hunt.contract",
-        "KeyGroup": "testbed.scenario.protocol",
+        "KeyGroup": "testbed.scenario.protocols.protocol",
         "PairsHunt": "testbed.hunt.kinds",
         "Part": "testbed.checkers.contract",
         "Protocol": "testbed.hunt.contract",
-        "ResultKind": "testbed.scenario.protocol",
+        "ResultKind": "testbed.scenario.protocols.protocol",
     },
 )

@@ -58,6 +58,6 @@ class _Book:
             default = default_of(key)
             if (default is MISSING and not key.filled) or key.name in needs:
                 required.append(key.name)
-            elif default not in (None, MISSING) and not isinstance(default, dict | list):
+            elif default not in (None, MISSING) and not key.filled and not isinstance(default, dict | list):
                 schema["default"] = default
             properties[key.name] = schema

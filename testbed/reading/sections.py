@@ -32,28 +32,10 @@ from testbed.reading.known import NotKnown, Section, as_far_as_known
 from testbed.reading.problems import closest, show
 
 __all__ = [
-    "ABSENT",
-    "NOT_GIVEN",
-    "NO_KEY",
-    "Also",
-    "Key",
-    "KeyOf",
-    "NotKnown",
-    "Only",
-    "Section",
-    "SectionType",
-    "as_far_as_known",
-    "changed",
-    "declare_keys",
-    "declared",
-    "keys_of",
-    "make",
-    "names_of",
-    "read_keys",
-    "read_mapping",
-    "read_section",
-    "write_section",
-]
+    "ABSENT", "NOT_GIVEN", "NO_KEY", "Also", "Key", "KeyOf", "NotKnown", "Only", "Section", "SectionType",
+    "as_far_as_known", "by_new_names", "changed", "declare_keys", "declared", "keys_of", "make", "names_of",
+    "read_keys", "read_mapping", "read_section", "write_section",
+]  # fmt: skip
 
 _S = TypeVar("_S")
 
@@ -66,7 +48,7 @@ class Key:
     file does not say it. `first`: it stands before the others in lists. `shown`: the default in the words of the
     tables. `doc`: the line of documentation, of a type that several sections have. `what`: how messages call the
     section. `title`: the name of the key on an axis of a plot, where its own name and that of its section are not
-    enough."""
+    enough. `was`: its name before, which is refused."""
 
     name: str = ""
     required: bool = False
@@ -79,6 +61,7 @@ class Key:
     filled: bool = False
     first: bool = False
     title: str = ""
+    was: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +116,8 @@ class KeyOf:
     """None: every file may hold it"""
     title: str = ""
     """name on an axis of a plot; empty: the name of the section and of the key"""
+    was: str = ""
+    """its name before; empty: it had none"""
 
     @property
     def allowed(self) -> str | None:
@@ -203,6 +188,7 @@ def _keys(name: str, hint: Any, default: Any) -> list[KeyOf]:
         note.first,
         only,
         note.title,
+        note.was,
     )
     others = [item for item in notes if isinstance(item, Also)]
     return [first, *(KeyOf(name, item.name, item.type, ABSENT, doc=item.doc, only=only) for item in others)]
@@ -291,16 +277,27 @@ def read_keys(
     data = read_mapping(at, value, what)
     if data is None:
         return None
+    for key in keys_of(section):
+        if key.was and key.was in data:
+            (at / key.was).add("this key has a new name", allowed=key.name)
+    data = by_new_names(data, section)
     known = [tag, *names_of(section)] if tag else names_of(section)
     empty = {key for key, item in data.items() if item is None and key in known}
-    for key in sorted(empty):
-        (at / key).add("has no value", allowed="a value, or leave the key out")
+    for name in sorted(empty):
+        (at / name).add("has no value", allowed="a value, or leave the key out")
     found = _read_keys(at, data, section, defaults or {}, ())
-    for key in data:
-        if key not in known:
-            (at / key).add("unknown key", allowed=", ".join(known), hint=closest(key, known))
+    for name in data:
+        if name not in known:
+            (at / name).add("unknown key", allowed=", ".join(known), hint=closest(name, known))
     _read_inner(at, data, section, found)
     return found
+
+
+def by_new_names(data: Mapping[str, Any], section: type) -> dict[str, Any]:
+    """As if it held each key by the name that it has now."""
+    new = {key.was: key.name for key in keys_of(section) if key.was and key.name not in data}
+    known = {key.was for key in keys_of(section) if key.was}
+    return {new.get(name, name): item for name, item in data.items() if name in new or name not in known}
 
 
 def _read_keys(

@@ -12,7 +12,7 @@ import numpy as np
 
 from testbed.figures.extent import end_of_job
 from testbed.figures.over_time import Kind, OverTime, Series, interval_of, over_time_of
-from testbed.history import Record
+from testbed.history import Record, of_kind
 from testbed.scenario.model import Scenario
 from testbed.terminal.numbers import quantity, seconds, significant
 from workloads.events import CollectiveCompleted
@@ -53,11 +53,7 @@ def fine_figures(history: Sequence[Record], scenario: Scenario | None) -> OverTi
 
 def slowest_worker(history: Sequence[Record]) -> str:
     """The worker that completed its last iteration last; empty: none did."""
-    done = {
-        record.node: record.event.completed_ns or record.t
-        for record in history
-        if isinstance(record.event, CollectiveCompleted)
-    }
+    done = {record.node: record.event.completed_ns or record.t for record in of_kind(history, CollectiveCompleted)}
     return max(done, key=lambda node: done[node], default="")
 
 

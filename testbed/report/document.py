@@ -24,7 +24,7 @@ from testbed.worlds.base import RunFacts
 
 __all__ = ["SCHEMA_VERSION", "Circumstances", "document", "judge", "misfit_of_result", "result_schema", "to_json"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _BY_TIMERS = "timers"
 """way in which jobs over datagrams repair losses"""
 
@@ -125,7 +125,7 @@ def document(
         "world": how.world,
         "seed": scenario.seed,
         "hosts": len(plan.workers),
-        "collective": " + ".join(part.scenario.job.collective for part in plan.parts),
+        "protocol": " + ".join(part.scenario.job.protocol for part in plan.parts),
         "recoveries": sorted({_recovery(part) for part in plan.parts}),
         "program": scenario.switch.program,
         "verdict": str(merge_results(checked.results)),
@@ -144,7 +144,7 @@ def document(
         },
         "dilation": how.dilation,
         "twin": how.twin,
-        "timers": [{"collective": part.scenario.job.collective, **part.timers.document} for part in plan.parts],
+        "timers": [{"protocol": part.scenario.job.protocol, **part.timers.document} for part in plan.parts],
         "environment": {"version": __version__, **how.environment},
     }
     finite: dict[str, Any] = _finite(result)

@@ -12,7 +12,7 @@ __all__ = ["job_lines"]
 
 
 def job_lines(metrics: dict[str, Any]) -> list[Line]:
-    """`metrics`: of result.json. Empty where no switch serves jobs and there is one collective."""
+    """`metrics`: of result.json. Empty where no switch serves jobs and there is one protocol."""
     found = metrics.get("jobs")
     if found is None:
         return []

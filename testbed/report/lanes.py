@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from testbed.history import Record
+from testbed.history import Record, of_kind
 from testbed.report.timeline import build_timeline
 from testbed.report.timeline.levels import drawn_lanes, lane_name, timeline_data
 from testbed.report.timeline.marks import HIDDEN
@@ -20,13 +20,14 @@ __all__ = ["timeline_page"]
 
 def timeline_page(history: Sequence[Record], racks: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
     """-> (HTML, data)."""
-    if not is_of_trace(history) and any(isinstance(record.event, PhaseStarted) for record in history):
+    if not is_of_trace(history) and of_kind(history, PhaseStarted):
         return "<p>Timelines show one ring; this run has phases, with a ring for each.</p>", {}
     timeline = build_timeline(history)
     lanes = drawn_lanes(timeline, racks)
     steps = "" if timeline.traced else " A run with <code>--set trace=true</code> has every step, too."
+    notes = "".join(f" {escape(note)}." for note in timeline.notes)
     drawing = (
-        f'<p class="dim">Point at a span or a mark to see what it was.{steps}</p>\n'
+        f'<p class="dim">Point at a span or a mark to see what it was.{steps}{notes}</p>\n'
         f'<figure class="chart"><figcaption>lanes over time</figcaption><div id="timeline"></div>'
         f'<details class="alternative" open><summary>Table: marks of the timeline</summary>{_table(lanes)}</details>'
         "</figure>"

@@ -137,7 +137,7 @@ class Progress:
             self._failed.add((record.node, event.status))
             return f"{at}{record.node}: queue pair {event.qpn:#x} failed with {event.status}"
         elif isinstance(event, WorkerFellBack):
-            return f"{at}{record.node} starts again as {event.collective}: {event.reason}"
+            return f"{at}{record.node} starts again as {event.protocol}: {event.reason}"
         elif isinstance(event, RulesReplaced | RulesInstalled) and event.reason not in ("start", "connected"):
             what = "the accelerator is out of use" if event.fallback else "other flow rules"
             return f"{at}{record.node}: {event.reason}, {what}"

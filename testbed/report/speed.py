@@ -6,7 +6,7 @@ from typing import Any
 
 from testbed.figures.timers import MUCH
 from testbed.report.lines import Line
-from testbed.scenario.names import MOST_DILATION
+from testbed.scenario.protocols.names import MOST_DILATION
 from testbed.terminal.numbers import seconds
 
 __all__ = ["unknown_speed", "waited"]

@@ -43,7 +43,7 @@ def _what(result: dict[str, Any]) -> list[Line]:
     metrics = result["metrics"]
     lines = [
         Line(
-            f"{result['scenario']}: {amount(result['hosts'], 'host')}, {result['collective']}, {result['world']} "
+            f"{result['scenario']}: {amount(result['hosts'], 'host')}, {result['protocol']}, {result['world']} "
             "world, "
             f"seed {result['seed']}",
             "title",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from testbed.checkers.contract import judged_protocol
 from testbed.plan import Plan
-from testbed.scenario.own_code import is_from_own_file, is_own_code
+from testbed.scenario.protocols.own_code import is_from_own_file, is_own_code
 from workloads.hosts import maker_of
 from workloads.native.account import NATIVE
 
@@ -26,7 +26,7 @@ def reference_of(plan: Plan) -> dict[str, str]:
     """`sums` and `digests`: `testbed`, or the protocols of the user's own whose code it is."""
     sums, digests = list[str](), list[str]()
     for part in plan.parts:
-        name = part.scenario.job.collective
+        name = part.scenario.job.protocol
         if not is_own_code(name):
             continue
         protocol = judged_protocol(name)

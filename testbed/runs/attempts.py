@@ -6,7 +6,6 @@ changed nothing, it is raised until frames arrive one by one.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +14,11 @@ from typing import Any
 from testbed.checkers.twins import TOLERANCE, is_by_identity
 from testbed.estimate.dilation import choose_dilation
 from testbed.history.verdict import Verdict
-from testbed.kernel.load import crowd
+from testbed.kernel.load import crowd, processors
 from testbed.plan import Plan
 from testbed.plan.time_need import time_need
 from testbed.scenario.model import Scenario
-from testbed.scenario.names import MOST_DILATION
+from testbed.scenario.protocols.names import MOST_DILATION
 from testbed.terminal.shellwords import shell_words
 from workloads.errors import HostCapabilityError
 
@@ -108,8 +107,8 @@ def choose_for_machine(plan: Plan, say: Say, traffic_s: float | None = None) -> 
             least = exact
     if plan.scenario.pfc is not None:
         least = max(least, lossless_dilation(plan))
-    processors, others = len(os.sched_getaffinity(0)), crowd()
-    wanted = choose_dilation(plan, kept.calibration, processors, least, crowd=others, traffic_s=traffic_s)
+    others = crowd()
+    wanted = choose_dilation(plan, kept.calibration, processors(), least, crowd=others, traffic_s=traffic_s)
     factor = min(most, wanted)
     lasts_s = factor * (traffic_s or need.about_s)
     if lasts_s > LONGEST_S:

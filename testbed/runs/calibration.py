@@ -15,6 +15,7 @@ from switch_nodes.events import PlaneStatistics
 from testbed.estimate.dilation import CpuCalibration
 from testbed.history import Record, of_kind
 from testbed.kernel.ledger import require_trusted_state, state_dir
+from testbed.kernel.load import processors
 from testbed.kernel.scratch import scratch
 from testbed.plan import make_plan
 from testbed.scenario.model import Job, Scenario, Transport
@@ -59,7 +60,7 @@ def machine_name() -> str:
         model = next(line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model name"))
     except (OSError, StopIteration):
         pass
-    return f"{len(os.sched_getaffinity(0))} x {model}, Linux {os.uname().release}"
+    return f"{processors()} x {model}, Linux {os.uname().release}"
 
 
 def kept_calibration(folder: Path | None = None) -> KeptCalibration | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from switch_nodes.program_files import program_path
 from testbed.runs.importedfiles import imported_files, module_files
 from testbed.scenario.model import Scenario
-from testbed.scenario.own_code import is_own_code
+from testbed.scenario.protocols.own_code import is_own_code
 from workloads.native.build import LIBRARIES, native_status
 from workloads.native.compiled import MODULES, compiled_status
 from workloads.plugins import plugin_of
@@ -55,7 +55,7 @@ def program_version(program: str) -> str:
 
 def versions_of(scenario: Scenario) -> dict[str, str]:
     """For the environment of a run: the version of our sources, and of the user's own files that ran."""
-    named = dict.fromkeys(name for name in (scenario.switch.program, scenario.job.collective) if is_own_code(name))
+    named = dict.fromkeys(name for name in (scenario.switch.program, scenario.job.protocol) if is_own_code(name))
     own = {"own_code": ", ".join(map(_own_version, named))} if named else {}
     return {"source": code_version(), **own}
 

@@ -15,10 +15,10 @@ from testbed.reading.sections import names_of
 from testbed.runs.kepthistory import KeptHistory, load_history
 from testbed.runs.run import Observer, RunResult, read_result, run_scenario
 from testbed.scenario import Scenario, load_scenario
-from testbed.scenario.known import protocol_of
-from testbed.scenario.own_code import is_in_file
 from testbed.scenario.own_program import CODE_KEYS, PROGRAM_KEY, set_words
-from testbed.scenario.own_protocol import COLLECTIVE_KEY
+from testbed.scenario.protocols.known import protocol_of
+from testbed.scenario.protocols.own_code import is_in_file
+from testbed.scenario.protocols.own_protocol import PROTOCOL_KEY
 from testbed.terminal.shellwords import shell_words
 from testbed.terminal.words import amount
 from testbed.worlds.base import World
@@ -63,7 +63,7 @@ class Recorded:
 
 
 def read_run(run_dir: Path, world: str | None = None, overrides: Sequence[str] = ()) -> Recorded:
-    """`world`: another one than that of the run; `overrides`: `switch.program=...`, `job.collective=...` or nothing; a
+    """`world`: another one than that of the run; `overrides`: `switch.program=...`, `job.protocol=...` or nothing; a
     run with code of the user's own needs them, since a file cannot name code. Raises ScenarioError when `run_dir` is no
     finished run, or a file in it is damaged. A history that is cut does not raise it: the comparison shows what is
     missing."""
@@ -71,12 +71,12 @@ def read_run(run_dir: Path, world: str | None = None, overrides: Sequence[str] =
         if not _is_of_code(override, overrides):
             raise ScenarioError(
                 "a replay changes nothing but the switch program and the protocol", file="--set", found=repr(override),
-                allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, {COLLECTIVE_KEY}=PATH.py:NAME, or `tb run "
+                allowed=f"{PROGRAM_KEY}=PATH.py:CLASS, {PROTOCOL_KEY}=PATH.py:NAME, or `tb run "
                         f"{run_dir}/scenario.yaml` with what "
                 "is to change",
             )  # fmt: skip
     document, given = read_result(run_dir), [override.partition("=")[0].strip() for override in overrides]
-    for what, key, name in (("program", PROGRAM_KEY, "program"), ("protocol", COLLECTIVE_KEY, "collective")):
+    for what, key, name in (("program", PROGRAM_KEY, "program"), ("protocol", PROTOCOL_KEY, "protocol")):
         found = str(document.get(name, ""))
         if is_in_file(found) and key not in given:
             raise ScenarioError(
@@ -91,9 +91,7 @@ def _is_of_code(override: str, overrides: Sequence[str]) -> bool:
     """Whether it names code, or sets a key that only a protocol of the user's own has."""
     key, _, _ = override.partition("=")
     own = [
-        value.strip()
-        for name, _, value in (each.partition("=") for each in overrides)
-        if name.strip() == COLLECTIVE_KEY
+        value.strip() for name, _, value in (each.partition("=") for each in overrides) if name.strip() == PROTOCOL_KEY
     ]
     keys = protocol_of(own[-1]).job_keys if own and is_in_file(own[-1]) else None
     return key.strip() in CODE_KEYS or (keys is not None and key.strip() in {f"job.{name}" for name in names_of(keys)})
@@ -154,7 +152,7 @@ def why_bytes_depend_on_time(scenario: Scenario) -> str:
 
 def _why_of_part(scenario: Scenario) -> str:
     routing = scenario.routing
-    if why := planned_protocol(scenario.job.collective).why_bytes_depend_on_time(scenario):
+    if why := planned_protocol(scenario.job.protocol).why_bytes_depend_on_time(scenario):
         return why
     if routing is not None and any(isinstance(fault, LinkDown | Kill) for fault in scenario.faults):
         return "packets carry what their route asks for, and routes are planned again meanwhile"

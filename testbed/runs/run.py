@@ -43,8 +43,8 @@ from testbed.runs.options import RunOptions
 from testbed.runs.twin import has_twin, make_twin
 from testbed.scenario import dump_scenario
 from testbed.scenario.model import Scenario
-from testbed.scenario.own_code import is_own_code
 from testbed.scenario.own_program import code_words, is_own_program, with_stock_code
+from testbed.scenario.protocols.own_code import is_own_code
 from testbed.terminal.activity import doing
 from testbed.terminal.shellwords import shell_word, shell_words
 from testbed.terminal.stream import near
@@ -138,7 +138,7 @@ def run_scenario(
         is_limited = scenario.world == "simulated" and limit_s is not None
         world = _simulated(real_limit_s=limit_s) if is_limited else create_world(scenario.world)
     plan = plan or make_plan(scenario)
-    own = load_checkers(options.checks, (part.scenario.job.collective for part in plan.parts))
+    own = load_checkers(options.checks, (part.scenario.job.protocol for part in plan.parts))
     require_memory(plan)
     automatic = scenario.dilation is None and world.name == "emulated"
     if automatic:
@@ -201,7 +201,7 @@ def judge_scenario(scenario: Scenario, replay: str, history: list[Record] | None
 def _memory_taps(plan: Plan) -> dict[str, MemoryTap] | None:
     """None: captures are files, since a program of the user's own runs in another process."""
     scenario = plan.scenario
-    if is_own_program(scenario.switch.program) or is_own_code(scenario.job.collective):
+    if is_own_program(scenario.switch.program) or is_own_code(scenario.job.protocol):
         return None
     names = [config.name for config in plan.switches] if scenario.capture else []
     links = {name: [link.name for _, link, _ in sorted(scenario.topology.ports(name))] for name in names}

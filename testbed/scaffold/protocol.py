@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
-from testbed.scenario.named import protocol_names
+from testbed.scenario.protocols.named import protocol_names
 from workloads.errors import ScenarioError
 
 __all__ = ["files_of_protocol", "write_package"]

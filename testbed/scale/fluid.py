@@ -1,4 +1,4 @@
-"""The flow level: a collective is a list of phases. A phase is a set of transfers that start together and share links
+"""The flow level: a protocol is a list of phases. A phase is a set of transfers that start together and share links
 max-min fairly until the last is done. A phase begins when the one before it has ended on every rank."""
 
 from __future__ import annotations

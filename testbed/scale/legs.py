@@ -1,4 +1,4 @@
-"""What models of collectives at the flow level share: phases over each host's link up and link down.
+"""What models of protocols at the flow level share: phases over each host's link up and link down.
 
 Bytes are those on the wire, with the headers and ACKs of the message level. A phase cannot show pieces of one step that
 overtake the barrier. The phase gets less latency instead: a ring passes pieces on while the rest of a

@@ -1,4 +1,4 @@
-"""A model of a collective on a rack, and what it is asked."""
+"""A model of a protocol on a rack, and what it is asked."""
 
 from __future__ import annotations
 

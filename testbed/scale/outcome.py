@@ -1,4 +1,4 @@
-"""What a fast path reports of one collective."""
+"""What a fast path reports of one protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The packet level by the same names as the fast paths: one collective in the simulated world, without faults."""
+"""The packet level by the same names as the fast paths: one protocol in the simulated world, without faults."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from testbed.history import of_kind
 from testbed.plan import make_plan
 from testbed.scale.model import RackPoint
 from testbed.scale.outcome import ScaleOutcome
-from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from testbed.scenario.protocols.known import protocol_of
 from testbed.worlds.simulated import simulate
 from topologies import LinkShape, rack
 from workloads.errors import InternalError
@@ -21,15 +21,15 @@ _TIMEOUT_CODE = 24
 _TIME_LIMIT_NS = 1 << 62
 
 
-def packet_level(collective: str, point: RackPoint) -> ScaleOutcome:
-    """`collective` is netreduce or ring. The outcome counts every frame on every link; it has no events."""
+def packet_level(protocol: str, point: RackPoint) -> ScaleOutcome:
+    """`protocol` is netreduce or ring. The outcome counts every frame on every link; it has no events."""
     shape = LinkShape(rate_bps=int(point.rate_bps), delay_ns=round(point.delay_ns), mtu=9000, queue_packets=1 << 20)
     scenario = Scenario(
         name="scale", topology=rack(point.hosts, shape), link=shape, world="simulated", capture=False,
         transport=Transport(path_mtu=point.path_mtu, timeout_code=_TIMEOUT_CODE),
-        switch=SwitchOptions(protocol_of(collective).programs[0]),
+        switch=SwitchOptions(protocol_of(protocol).programs[0]),
         job=Job(
-            collective=collective, size_bytes=point.size_bytes, message_packets=point.message_packets,
+            protocol=protocol, size_bytes=point.size_bytes, message_packets=point.message_packets,
             window_messages=point.window_messages,
         ),
         time_limit_ns=_TIME_LIMIT_NS,

@@ -1,4 +1,4 @@
-"""Models of collectives on a rack by name, at the level of messages or of flows."""
+"""Models of protocols on a rack by name, at the level of messages or of flows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from functools import cache
 from testbed.scale.contract import ScaledProtocol
 from testbed.scale.model import RackModel, RackPoint
 from testbed.scale.outcome import ScaleOutcome
-from testbed.scenario.known import protocols
-from testbed.scenario.named import protocol_names
+from testbed.scenario.protocols.known import protocols
+from testbed.scenario.protocols.named import protocol_names
 from workloads.errors import InternalError
 
 __all__ = ["flow_level", "message_level", "rack_models"]
@@ -23,17 +23,17 @@ def rack_models() -> Mapping[str, RackModel]:
     return {name: found[name] for name in sorted(found, key=lambda name: (name not in protocol_names(), name))}
 
 
-def message_level(collective: str, point: RackPoint) -> ScaleOutcome:
-    """Raises ScenarioError when the collective cannot do that number of hosts."""
-    return _model(collective).messages(point)
+def message_level(protocol: str, point: RackPoint) -> ScaleOutcome:
+    """Raises ScenarioError when the protocol cannot do that number of hosts."""
+    return _model(protocol).messages(point)
 
 
-def flow_level(collective: str, point: RackPoint) -> ScaleOutcome:
-    """Raises ScenarioError when the collective cannot do that number of hosts."""
-    return _model(collective).flows(point)
+def flow_level(protocol: str, point: RackPoint) -> ScaleOutcome:
+    """Raises ScenarioError when the protocol cannot do that number of hosts."""
+    return _model(protocol).flows(point)
 
 
-def _model(collective: str) -> RackModel:
-    if collective not in rack_models():
-        raise InternalError(f"no collective {collective!r} on a rack")
-    return rack_models()[collective]
+def _model(protocol: str) -> RackModel:
+    if protocol not in rack_models():
+        raise InternalError(f"no protocol {protocol!r} on a rack")
+    return rack_models()[protocol]

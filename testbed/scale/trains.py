@@ -13,11 +13,13 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
+from workloads.rc.transport import RELIABLE
+from workloads.wire.packet import EMPTY_FRAME_BYTES
+
 __all__ = ["ACK_BYTES", "PLAIN", "Pipe", "Train", "TrainFraming"]
 
-_HEADERS = 14 + 20 + 8 + 12 + 4
-"""Ethernet, IPv4, UDP, BTH and iCRC"""
-_RETH, _IMM, _AETH = 16, 4, 4
+_HEADERS = EMPTY_FRAME_BYTES
+_RETH, _IMM, _AETH = (RELIABLE.part_bytes[name] for name in ("RETH", "ImmDt", "AETH"))
 ACK_BYTES = _HEADERS + _AETH
 _NS = 1e9
 

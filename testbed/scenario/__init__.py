@@ -1,4 +1,8 @@
-"""Scenario files: from YAML to one frozen value, and back."""
+"""Scenario files: from YAML to one frozen value, and back.
+
+`loader` reads a file and `model` is what comes out; `dump` and `schema` go the other way. `keys/` has a module for each
+section, `protocols/` what the names of protocols and programs stand for, `checks/` the rules between sections.
+"""
 
 from __future__ import annotations
 

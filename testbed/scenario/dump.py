@@ -1,4 +1,4 @@
-"""Scenario -> YAML that loads back to the equal value, with every default of its collective written out."""
+"""Scenario -> YAML that loads back to the equal value, with every default of its protocol written out."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import yaml
 
 from testbed.reading.sections import changed, write_section
-from testbed.scenario.fault_loader import as_written
-from testbed.scenario.job import Job, JobEntry
+from testbed.scenario.keys.fault_loader import as_written
+from testbed.scenario.keys.job import Job, JobEntry
+from testbed.scenario.keys.topology_kinds import topology_section
+from testbed.scenario.keys.transport import Transport
 from testbed.scenario.model import Scenario
-from testbed.scenario.owned_keys import foreign_keys
-from testbed.scenario.topology_kinds import topology_section
-from testbed.scenario.transport import Transport
+from testbed.scenario.protocols.owned_keys import foreign_keys
 
 __all__ = ["dump_scenario"]
 
@@ -23,23 +23,23 @@ def dump_scenario(scenario: Scenario) -> str:
     topology: Any = topology_section(scenario.topology, scenario.link)
     written = changed(scenario, topology=topology, faults=as_written(scenario.faults, scenario.topology))
     data = write_section(written)
-    _leave_out_foreign(data, scenario.job.collective)
+    _leave_out_foreign(data, scenario.job.protocol)
     for party, entry in zip(scenario.beside, data.get("beside", ()), strict=True):
-        _leave_out_foreign(entry, party.job.collective)
+        _leave_out_foreign(entry, party.job.protocol)
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 
-def _leave_out_foreign(data: dict[str, Any], collective: str) -> None:
+def _leave_out_foreign(data: dict[str, Any], protocol: str) -> None:
     """From `job`, `transport` and `jobs`."""
-    _leave_out(data, "job", Job, collective)
-    _leave_out(data, "transport", Transport, collective)
+    _leave_out(data, "job", Job, protocol)
+    _leave_out(data, "transport", Transport, protocol)
     for entry in data.get("jobs", ()):
-        _leave_out({"entry": entry}, "entry", JobEntry, collective)
+        _leave_out({"entry": entry}, "entry", JobEntry, protocol)
 
 
-def _leave_out(data: dict[str, Any], name: str, section: type, collective: str) -> None:
-    """Keys of other collectives; and the section, if it held no others."""
-    for key in foreign_keys(section, collective):
+def _leave_out(data: dict[str, Any], name: str, section: type, protocol: str) -> None:
+    """Keys of other protocols; and the section, if it held no others."""
+    for key in foreign_keys(section, protocol):
         data.get(name, {}).pop(key.name, None)
     if not data.get(name, True):
         del data[name]

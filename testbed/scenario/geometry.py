@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from testbed.scenario.job import Job
-from testbed.scenario.known import protocol_of
-from testbed.scenario.transport import Transport
+from testbed.scenario.keys.job import Job
+from testbed.scenario.keys.transport import Transport
+from testbed.scenario.protocols.known import protocol_of
 from testbed.scenario.transports import transport_of
+from workloads.collectives.ina_header import INA_HEADER_BYTES
+from workloads.rc.transport import RELIABLE
+from workloads.wire.envelope import IPV4, UDP
+from workloads.wire.packet import EMPTY_FRAME_BYTES
 
 __all__ = ["FRAME_OVERHEAD_BYTES", "INA_HEADER_BYTES", "Geometry", "geometry_of", "largest_packet", "packet_bytes"]
 
-INA_HEADER_BYTES = 16
-"""of the aggregation header in the first packet of a message"""
-
-_ETHERNET, _IP, _UDP, _BTH, _RETH, _IMM, _ICRC = 14, 20, 8, 12, 16, 4, 4
-FRAME_OVERHEAD_BYTES = _ETHERNET + _IP + _UDP + _BTH + _ICRC
-"""bytes of a frame over IPv4 without its payload and extension headers"""
+_IP, _UDP = IPV4.size, UDP.size
+_BTH, _RETH, _IMM, _ICRC = (RELIABLE.part_bytes[name] for name in ("BTH", "RETH", "ImmDt", "iCRC"))
+FRAME_OVERHEAD_BYTES = EMPTY_FRAME_BYTES
 
 
 def packet_bytes(transport: Transport) -> tuple[int, str]:
@@ -29,7 +30,7 @@ def packet_bytes(transport: Transport) -> tuple[int, str]:
 
 def largest_packet(job: Job, transport: Transport) -> tuple[int, str]:
     """As `packet_bytes`, of what the job sends: RoCE packets, or aggregation datagrams."""
-    kind = transport_of(job.collective, transport.framing)
+    kind = transport_of(job.protocol, transport.framing)
     if not kind.kinds:
         return packet_bytes(transport)
     header = kind.header_bytes
@@ -68,7 +69,7 @@ class Geometry:
 
 def geometry_of(job: Job, transport: Transport) -> Geometry | None:
     """None where it does not follow from the scenario alone (the chunks of rings and phases, a model's size)."""
-    window = protocol_of(job.collective).message_window(job.window_messages, job.message_packets)
+    window = protocol_of(job.protocol).message_window(job.window_messages, job.message_packets)
     if window is None or job.workload == "digits":
         return None
     room = job.message_packets * transport.path_mtu - INA_HEADER_BYTES

@@ -12,19 +12,20 @@ from testbed.reading.keytypes import At
 from testbed.reading.problems import Place, Problems, show
 from testbed.reading.sections import as_far_as_known, names_of, read_keys
 from testbed.reading.yamlfile import parse_yaml, read_text
-from testbed.scenario.beside import PLAIN, Beside, inside_of
-from testbed.scenario.between import Sections, check_between
 from testbed.scenario.builtin import find_scenario
-from testbed.scenario.checks_server import with_server
-from testbed.scenario.fault_loader import place_faults
-from testbed.scenario.job import Job
-from testbed.scenario.job_loader import load_jobs, with_size
+from testbed.scenario.checks.between import Sections, check_between
+from testbed.scenario.checks.server import with_server
+from testbed.scenario.keys.beside import PLAIN, Beside, inside_of
+from testbed.scenario.keys.fault_loader import place_faults
+from testbed.scenario.keys.job import Job
+from testbed.scenario.keys.job_loader import load_jobs, with_size
+from testbed.scenario.keys.nics import on_hosts
+from testbed.scenario.keys.recoveries import with_recoveries
+from testbed.scenario.keys.topology_kinds import network_of
+from testbed.scenario.keys.transport import Transport
 from testbed.scenario.model import CONTROLLER, Scenario
-from testbed.scenario.nics import on_hosts
 from testbed.scenario.overrides import apply_override
-from testbed.scenario.recoveries import with_recoveries
-from testbed.scenario.topology_kinds import network_of
-from testbed.scenario.transport import Transport
+from testbed.scenario.protocols.known import protocol_of
 from topologies import Topology
 from workloads.errors import ScenarioError
 
@@ -78,6 +79,10 @@ def _resolved(at: At, data: dict[str, Any], found: dict[str, Any]) -> Sections:
     topology = None if network is None else network.topology
     transport, switch = found.get("transport"), found.get("switch")
     job, jobs = _jobs(at, found.get("job"), found.get("jobs"), transport, topology)
+    given = data.get("switch")
+    if switch is not None and job is not None and "program" not in (given if isinstance(given, dict) else ()):
+        with as_far_as_known():
+            switch = replace(switch, program=protocol_of(job.protocol).program(job.own))
     recoveries = dict(found.get("recoveries", ()))
     if recoveries and transport is not None and job is not None:
         with as_far_as_known():
@@ -127,7 +132,7 @@ def _jobs(
 
 
 def _of_party(at: At, entry: Beside | None, own: Sections) -> Sections:
-    """The sections of one entry for another collective. The checks of faults cover the whole file, not an entry."""
+    """The sections of one entry for another protocol. The checks of faults cover the whole file, not an entry."""
     transport: Transport | None = getattr(entry, "transport", None)
     job, jobs = _jobs(at, getattr(entry, "job", None), getattr(entry, "jobs", None), transport, own.topology)
     return replace(

@@ -6,8 +6,9 @@ from fractions import Fraction
 
 from switch_nodes.lossless.buffer import FIXED, Key, PortLimits, SharedBuffer
 from switch_nodes.lossless.headroom import exact_headroom, response_ns, two_way_headroom
-from testbed.scenario.pfc import Pfc
+from testbed.scenario.keys.pfc import Pfc
 from topologies import LinkShape, Topology
+from workloads.wire.envelope import ETHERNET
 
 __all__ = [
     "SLACK_NS",
@@ -23,7 +24,7 @@ __all__ = [
 
 SLACK_NS = 4_000_000
 """real time that a node of the emulated world may be late with PFC, and make good"""
-_ETHERNET_BYTES = 14
+_ETHERNET_BYTES = ETHERNET.size
 _HPCC_RESERVE, _HPCC_RESUME, _HPCC_SHIFT = 4096, 3072, 3
 _DEFAULT_ALPHA, _CONWEAVE_ALPHA = Fraction(1), Fraction(1, 16)
 

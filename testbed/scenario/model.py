@@ -9,22 +9,22 @@ from typing import Annotated
 from testbed.faults.model import Fault
 from testbed.reading.fields import BoolKey, LimitKey, LineKey, SpanKey, WordKey, choice, whole, whole_or
 from testbed.reading.sections import NO_KEY, Key, Section
-from testbed.scenario import names
-from testbed.scenario.background import BackgroundFlow, FlowsType
-from testbed.scenario.beside import PLAIN, Beside, PartiesType
-from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
-from testbed.scenario.fault_loader import FaultsType
-from testbed.scenario.job import Compute, Job
-from testbed.scenario.job_loader import JobsType, JobType
-from testbed.scenario.known import protocol_of
-from testbed.scenario.link import only_virtual
-from testbed.scenario.nics import NicsType
-from testbed.scenario.pfc import Pfc
-from testbed.scenario.recoveries import RecoveriesType
-from testbed.scenario.routing import Routing
-from testbed.scenario.switch import SwitchOptions
-from testbed.scenario.topology_kinds import TOPOLOGY
-from testbed.scenario.transport import DcqcnOptions, Transport
+from testbed.scenario.keys.background import BackgroundFlow, FlowsType
+from testbed.scenario.keys.beside import PLAIN, Beside, PartiesType
+from testbed.scenario.keys.clocks import TRUE_CLOCKS, Clocks
+from testbed.scenario.keys.fault_loader import FaultsType
+from testbed.scenario.keys.job import Compute, Job
+from testbed.scenario.keys.job_loader import JobsType, JobType
+from testbed.scenario.keys.link import only_virtual
+from testbed.scenario.keys.nics import NicsType
+from testbed.scenario.keys.pfc import Pfc
+from testbed.scenario.keys.recoveries import RecoveriesType
+from testbed.scenario.keys.routing import Routing
+from testbed.scenario.keys.switch import SwitchOptions
+from testbed.scenario.keys.topology_kinds import TOPOLOGY
+from testbed.scenario.keys.transport import DcqcnOptions, Transport
+from testbed.scenario.protocols import names
+from testbed.scenario.protocols.known import protocol_of
 from topologies import MAX_PORTS, LinkShape, Node, Topology
 
 __all__ = [
@@ -72,7 +72,7 @@ class Scenario(Section):
     jobs: Annotated[tuple[Job, ...], JobsType(), Key(shown="`job` alone")] = ()
     """several jobs side by side, a list, [below](#jobs)"""
     beside: Annotated[tuple[Beside, ...], PartiesType(), Key(shown="none")] = ()
-    """jobs of other collectives on the same network, a list, [below](#beside)"""
+    """jobs of other protocols on the same network, a list, [below](#beside)"""
     routing: Routing | None = None
     """[below](#routing)"""
     clocks: Annotated[Clocks, Key(shown="all true")] = TRUE_CLOCKS
@@ -111,9 +111,9 @@ class Scenario(Section):
 
     @property
     def parts(self) -> tuple[Scenario, ...]:
-        """The jobs of each collective as a scenario of their own.
+        """The jobs of each protocol as a scenario of their own.
 
-        The first part is this scenario, or its `job` and `jobs`. Each entry for another collective is a further part,
+        The first part is this scenario, or its `job` and `jobs`. Each entry for another protocol is a further part,
         over switches that only forward. Ids of jobs count on, and no two parts draw from one seed.
         """
         if not self.beside:
@@ -171,5 +171,5 @@ class Scenario(Section):
             return ("emulated",)
         virtual = self.clocks != TRUE_CLOCKS or len(self.topology.hosts) > MAX_PORTS
         virtual = virtual or any(only_virtual(link.shape) for link in self.topology.links)
-        virtual = virtual or any("emulated" not in protocol_of(part.job.collective).worlds() for part in self.parts)
+        virtual = virtual or any("emulated" not in protocol_of(part.job.protocol).worlds() for part in self.parts)
         return ("simulated",) if virtual else ("emulated", "simulated")

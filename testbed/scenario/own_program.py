@@ -11,11 +11,11 @@ from switch_nodes.program_files import PROGRAM_KEY
 from testbed.kernel.overdue import LIMIT_S
 from testbed.reading.sections import write_section
 from testbed.reading.yamlfile import parse_yaml
-from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
 from testbed.scenario.overrides import SET_FILE
-from testbed.scenario.own_code import is_in_file, is_own_code
-from testbed.scenario.own_protocol import COLLECTIVE_KEY
+from testbed.scenario.protocols.known import protocol_of
+from testbed.scenario.protocols.own_code import is_in_file, is_own_code
+from testbed.scenario.protocols.own_protocol import PROTOCOL_KEY
 from workloads.errors import ScenarioError
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
     "with_stock_code",
 ]
 
-CODE_KEYS = (PROGRAM_KEY, COLLECTIVE_KEY)
+CODE_KEYS = (PROGRAM_KEY, PROTOCOL_KEY)
 """keys that may name code"""
 
 
@@ -40,30 +40,30 @@ def is_own_program(program: str) -> bool:
 
 def own_code(scenario: Scenario) -> str | None:
     """A switch program, or else a protocol, of the user's own that a run of it executes."""
-    return next(filter(is_own_code, (scenario.switch.program, scenario.job.collective)), None)
+    return next(filter(is_own_code, (scenario.switch.program, scenario.job.protocol)), None)
 
 
 def ended_own_code(scenario: Scenario, status: int, *, overdue: bool) -> ProgramFailed:
     """For a world: the user's code, of a scenario that has some, ended its process; `overdue`: it was ended, since a
     call did not return."""
-    program, collective = scenario.switch.program, scenario.job.collective
-    name, what = (program, "program") if is_own_program(program) else (collective, "protocol")
+    program, protocol = scenario.switch.program, scenario.job.protocol
+    name, what = (program, "program") if is_own_program(program) else (protocol, "protocol")
     return slow_process(name, LIMIT_S, "", what) if overdue else ended_process(name, status, what=what)
 
 
 def with_stock_code(scenario: Scenario) -> Scenario:
-    """With the collective and the program of ours that serve it in place of code from files, so that a file can hold
+    """With the protocol and the program of ours that serve it in place of code from files, so that a file can hold
     it."""
-    collective = scenario.job.collective
-    if is_in_file(collective):
-        like = protocol_of(collective).like
+    protocol = scenario.job.protocol
+    if is_in_file(protocol):
+        like = protocol_of(protocol).like
         scenario = replace(
             scenario,
-            job=replace(scenario.job, collective=like, own=None),
-            jobs=tuple(replace(job, collective=like, own=None) for job in scenario.jobs),
+            job=replace(scenario.job, protocol=like, own=None),
+            jobs=tuple(replace(job, protocol=like, own=None) for job in scenario.jobs),
         )
-    served = protocol_of(scenario.job.collective).programs
-    if is_in_file(scenario.switch.program) or (is_in_file(collective) and scenario.switch.program not in served):
+    served = protocol_of(scenario.job.protocol).programs
+    if is_in_file(scenario.switch.program) or (is_in_file(protocol) and scenario.switch.program not in served):
         scenario = replace(scenario, switch=replace(scenario.switch, program=served[0]))
     return scenario
 
@@ -74,7 +74,7 @@ def code_words(scenario: Scenario) -> list[str]:
     stock = with_stock_code(scenario)
     program = scenario.switch.program
     changed = [] if program == stock.switch.program else [(PROGRAM_KEY, program)]
-    own = [(COLLECTIVE_KEY, scenario.job.collective)] if is_in_file(scenario.job.collective) else []
+    own = [(PROTOCOL_KEY, scenario.job.protocol)] if is_in_file(scenario.job.protocol) else []
     words = [word for key, name in (*own, *changed) for word in set_words(key, name)]
     keys = write_section(scenario.job.own) if own and scenario.job.own is not None else {}
     return words + [word for key, value in keys.items() for word in (SET_FILE, f"job.{key}={json.dumps(value)}")]

@@ -1,4 +1,4 @@
-"""JSON Schema of scenario files, with the keys that only files of some collectives may hold."""
+"""JSON Schema of scenario files, with the keys that only files of some protocols may hold."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from testbed.reading.jsonschema import json_schema
 from testbed.reading.known import Section
 from testbed.reading.sections import keys_of, names_of
-from testbed.scenario.job import Job, JobEntry
-from testbed.scenario.known import protocol_of
+from testbed.scenario.keys.job import Job, JobEntry
+from testbed.scenario.keys.transport import Transport
 from testbed.scenario.model import Scenario
-from testbed.scenario.named import protocol_names
-from testbed.scenario.transport import Transport
+from testbed.scenario.protocols.known import protocol_of
+from testbed.scenario.protocols.named import protocol_names
 
 __all__ = ["scenario_schema"]
 
@@ -34,7 +34,7 @@ def scenario_schema() -> dict[str, Any]:
 
 
 def _rules(section: type) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """(which files, what does not stand in the section): one for each set of collectives that lack the same keys."""
+    """(which files, what does not stand in the section): one for each set of protocols that lack the same keys."""
     lacking: dict[tuple[str, ...], list[str]] = {}
     for key in keys_of(section):
         if key.only is not None:
@@ -43,12 +43,12 @@ def _rules(section: type) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     if section is Job:
         for named, owners in _owners().items():
             lacking.setdefault(tuple(name for name in protocol_names() if name not in owners), []).append(named)
-    for collectives, keys in lacking.items():
-        yield _files_of(collectives), {"properties": dict.fromkeys(keys, False)}
+    for names, keys in lacking.items():
+        yield _files_of(names), {"properties": dict.fromkeys(keys, False)}
 
 
 def _own_keys() -> Iterator[tuple[str, type[Section]]]:
-    """(collective, keys that it alone adds to `job`)."""
+    """(protocol, keys that it alone adds to `job`)."""
     for name in protocol_names():
         own = protocol_of(name).job_keys
         if own is not None:
@@ -56,7 +56,7 @@ def _own_keys() -> Iterator[tuple[str, type[Section]]]:
 
 
 def _owners() -> dict[str, list[str]]:
-    """Collectives that have a key, by the key, of those that no job of another has."""
+    """Protocols that have a key, by the key, of those that no job of another has."""
     found: dict[str, list[str]] = {}
     for name, own in _own_keys():
         for key in names_of(own):
@@ -64,11 +64,11 @@ def _owners() -> dict[str, list[str]]:
     return {key: has for key, has in found.items() if key not in names_of(Job)}
 
 
-def _files_of(collectives: tuple[str, ...]) -> dict[str, Any]:
-    """A file that names no collective has the usual one."""
-    usual = Job().collective in collectives
-    job: dict[str, Any] = {"properties": {"collective": {"enum": list(collectives)}}}
+def _files_of(names: tuple[str, ...]) -> dict[str, Any]:
+    """A file that names no protocol has the usual one."""
+    usual = Job().protocol in names
+    job: dict[str, Any] = {"properties": {"protocol": {"enum": list(names)}}}
     return {
-        "properties": {"job": job | ({} if usual else {"required": ["collective"]})},
+        "properties": {"job": job | ({} if usual else {"required": ["protocol"]})},
         **({} if usual else {"required": ["job"]}),
     }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from testbed.scenario.known import protocol_of, protocols
-from testbed.scenario.names import FRAMINGS
-from testbed.scenario.own_code import is_from_own_file, require
+from testbed.scenario.protocols.known import protocol_of, protocols
+from testbed.scenario.protocols.names import FRAMINGS
+from testbed.scenario.protocols.own_code import is_from_own_file, require
 from workloads.ownvalues import Allowed
 from workloads.rc.transport import RELIABLE
 from workloads.transports import TransportKind
@@ -19,10 +19,10 @@ __all__ = ["known_transports", "transport_of", "transports_of", "udp_ports_of"]
 _TRANSPORT = Allowed("a workloads.transports.TransportKind", lambda found: isinstance(found, TransportKind))
 
 
-def transport_of(collective: str, framing: str = "udp") -> TransportKind:
-    """How packets of this collective travel. Raises ScenarioError for a protocol of the user's own that does not
+def transport_of(name: str, framing: str = "udp") -> TransportKind:
+    """How packets of this protocol travel. Raises ScenarioError for a protocol of the user's own that does not
     say."""
-    protocol = protocol_of(collective)
+    protocol = protocol_of(name)
     found: TransportKind = require(protocol.transport, protocol.transport(framing), _TRANSPORT)
     if not is_from_own_file(type(found).__module__):
         return found
@@ -34,7 +34,7 @@ def transport_of(collective: str, framing: str = "udp") -> TransportKind:
 def transports_of(scenario: Scenario) -> tuple[TransportKind, ...]:
     """Each once, in the order of the jobs."""
     parts = scenario.parts
-    return tuple(dict.fromkeys(transport_of(part.job.collective, part.transport.framing) for part in parts))
+    return tuple(dict.fromkeys(transport_of(part.job.protocol, part.transport.framing) for part in parts))
 
 
 def known_transports() -> tuple[TransportKind, ...]:

@@ -7,7 +7,7 @@ here must take the same steps.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from switch_nodes.occupancy import Occupancy
 from switch_nodes.program import ProgramBase
@@ -50,6 +50,11 @@ class Forgotten:
         self.pinned: dict[tuple[type, str], int | None] = {**_PINNED, **explored.pinned}
         """as `Explored.pinned`"""
         self._of_kinds: dict[type, dict[str, Instead]] = {}
+
+    @property
+    def named(self) -> Set[tuple[type, str]]:
+        """Classes, and their attributes that this table names."""
+        return self._entries.keys() | self.pinned.keys()
 
     def __call__(self, thing: object, name: str) -> object:
         kind = type(thing)

@@ -13,9 +13,9 @@ from testbed.reading.yamlfile import parse_yaml, read_text
 from testbed.runs.run import judge_scenario
 from testbed.scenario import load_scenario, parse_scenario
 from testbed.scenario.builtin import find_scenario
-from testbed.scenario.contract import ScenarioProtocol
-from testbed.scenario.known import protocol_of, protocols
+from testbed.scenario.checks.contract import ScenarioProtocol
 from testbed.scenario.model import Scenario
+from testbed.scenario.protocols.known import protocol_of, protocols
 from testbed.sweeps.protocols import under_protocol
 from workloads.collectives.kinds import sent_share
 from workloads.errors import ScenarioError
@@ -34,8 +34,8 @@ class MeasuredFabric:
     """a scenario, by name or path; its job gives way to the strategy's"""
     overrides: tuple[str, ...]
     """`KEY=VALUE`, as of `tb run --set`"""
-    collective: str
-    """collective that sums the vectors"""
+    protocol: str
+    """protocol that sums the vectors"""
     divide: int
     devices: int | None = None
     """the first so many hosts; None: all"""
@@ -72,16 +72,16 @@ def scenario_of(fabric: MeasuredFabric, chain: Chain, strategy: Strategy) -> Sce
         "strategy": ",".join(strategy),
         "divide": fabric.divide,
     }
-    protocol = protocol_of(fabric.collective)
+    protocol = protocol_of(fabric.protocol)
     if protocol.as_stage():
-        job = {**_strategy_job(fabric.collective), **stages}
+        job = {**_strategy_job(fabric.protocol), **stages}
     else:  # Exponents of floats would hold the end of a stage back.
-        job = {"collective": fabric.collective, "dtype": "int32", "stages": stages}
+        job = {"protocol": fabric.protocol, "dtype": "int32", "stages": stages}
     fixed = ["capture=false", f"switch.program={protocol.programs[0]}"]
 
     path, shown = find_scenario(fabric.target)
     load_scenario(fabric.target)  # what is wrong with the file itself is told with its lines
-    data = under_protocol(parse_yaml(read_text(path, shown), shown)[0], str(job["collective"]))
+    data = under_protocol(parse_yaml(read_text(path, shown), shown)[0], str(job["protocol"]))
 
     def load() -> Scenario:
         text = json.dumps({**data, "job": job})
@@ -110,7 +110,7 @@ def devices_of(fabric: MeasuredFabric, chain: Chain) -> Devices:
     )  # fmt: skip
     count = len(scenario.ranks)
     bytes_per_s = rate_bps / 8 * framing.payload_bytes / framing.frame_bytes * fabric.divide
-    return Devices(count, bytes_per_s, sent_share(fabric.collective, count))
+    return Devices(count, bytes_per_s, sent_share(fabric.protocol, count))
 
 
 def measured(fabric: MeasuredFabric, chain: Chain, strategy: Strategy) -> Measured:

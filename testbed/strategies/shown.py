@@ -19,7 +19,7 @@ from workloads.strategies.costs import Devices
 
 __all__ = ["SCHEMA", "StrategyRow", "StrategyRows", "to_csv", "to_json"]
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class StrategyRows:
         )
         if self.fabric is not None:
             yield (
-                f"measured over {self.fabric.target} in virtual time, all-reduce by {self.fabric.collective}, vectors "
+                f"measured over {self.fabric.target} in virtual time, all-reduce by {self.fabric.protocol}, vectors "
                 f"divided by {self.fabric.divide:,}"
             )
         yield ""
@@ -134,7 +134,7 @@ def to_json(rows: StrategyRows) -> str:
         else {
             "scenario": fabric.target,
             "set": list(fabric.overrides),
-            "collective": fabric.collective,
+            "protocol": fabric.protocol,
             "divide": fabric.divide,
         },
         "points": [row.values() for row in rows.rows],

@@ -50,9 +50,9 @@ def compute_points(address: str, points: Sequence[Point]) -> Iterator[tuple[int,
                 yield index, failed("failed", f"no worker of {address} has root, which the {point.world} world needs")
                 continue
             places[future] = index
-        for future in _completed(client, address, list(places)):
-            error = future.exception()
-            yield places.pop(future), failed("failed", f"lost: {error}") if error is not None else future.result()
+        for future, result in _completed(client, address, list(places)):
+            lost = isinstance(result, BaseException)
+            yield places.pop(future), failed("failed", f"lost: {result}") if lost else result
             future.release()
 
 
@@ -61,8 +61,10 @@ def compute_batches(address: str, batches: Sequence[Batch]) -> Iterator[Results]
     client = _connect(address)
     with _in_use(client, address):
         futures = [client.submit(compute_batch, batch, pure=False) for batch in batches]
-        for future in _completed(client, address, futures):
-            yield future.result()
+        for _, result in _completed(client, address, futures):
+            if isinstance(result, BaseException):
+                raise result
+            yield result
 
 
 @contextmanager
@@ -83,18 +85,20 @@ def _in_use(client: Client, address: str) -> Iterator[None]:
         client.close()
 
 
-def _completed(client: Client, address: str, futures: Sequence[Future]) -> Iterator[Future]:
-    """Futures as they are done. Raises LabError when none is left to compute the others."""
-    from distributed import as_completed
+def _completed(client: Client, address: str, futures: Sequence[Future]) -> Iterator[tuple[Future, Any]]:
+    """Futures with what they returned or raised, once that has come to this machine. `Future.result` would wait for
+    ever for one that was done when the last worker died with it. Raises LabError when no worker is left to compute the
+    others."""
+    from distributed import CancelledError, as_completed
 
-    done = as_completed(futures)
+    done = as_completed(futures, with_results=True, raise_errors=False)
     looked = since = time.monotonic()
     while not done.is_empty():
         if done.has_ready():
-            future = next(done)
-            if future.cancelled():
+            future, result = next(done)
+            if isinstance(result, CancelledError):
                 raise LabError(address, _LOST)
-            yield future
+            yield future, result[1] if isinstance(result, tuple) else result  # (type, error, traceback)
             looked = since = time.monotonic()
             continue
         time.sleep(_LOOK_S)

@@ -13,7 +13,7 @@ from testbed.scale.machine_streams import machine_flow_level
 from testbed.scale.model import RackPoint
 from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.rack import flow_level, message_level
-from testbed.scenario.known import protocols
+from testbed.scenario.protocols.known import protocols
 from testbed.sweeps.model import PointTask
 from testbed.sweeps.parameters import formulas_of_rack
 from workloads.costs import EqualMachines, flat_cost, machine_cost

@@ -16,7 +16,7 @@ from testbed.reading.units import (
     parse_size,
 )
 from testbed.scale.rack import rack_models
-from testbed.scenario.named import protocol_names
+from testbed.scenario.protocols.named import protocol_names
 from workloads.costs import FLAT_COSTS, MACHINE_COSTS
 
 __all__ = ["FAMILIES", "Parameter", "algorithms_of", "family_of", "formulas_of_rack"]

@@ -9,13 +9,13 @@ from typing import Any
 from switch_nodes.kinds import program_kinds, uses
 from testbed.reading.problems import closest, show
 from testbed.reading.sections import names_of
-from testbed.scenario.contract import scenario_protocol
-from testbed.scenario.known import names_where, protocol_of
+from testbed.scenario.checks.contract import scenario_protocol
+from testbed.scenario.keys.transport import Transport
 from testbed.scenario.model import Job
-from testbed.scenario.named import protocol_names
-from testbed.scenario.owned_keys import foreign_keys
-from testbed.scenario.protocol import KnownProtocol
-from testbed.scenario.transport import Transport
+from testbed.scenario.protocols.known import names_where, protocol_of
+from testbed.scenario.protocols.named import protocol_names
+from testbed.scenario.protocols.owned_keys import foreign_keys
+from testbed.scenario.protocols.protocol import KnownProtocol
 from workloads.errors import ScenarioError
 
 __all__ = ["require_protocol", "under_protocol"]
@@ -52,10 +52,10 @@ def under_protocol(data: dict[str, Any], name: str) -> dict[str, Any]:
     a file with several jobs."""
     if data.get("jobs"):
         raise ScenarioError(
-            "has several jobs, whose collectives a sweep does not change", key="jobs", allowed="a scenario with one job"
+            "has several jobs, whose protocols a sweep does not change", key="jobs", allowed="a scenario with one job"
         )
     job = dict(data.get("job") or {})
-    before = str(job.get("collective", Job().collective))
+    before = str(job.get("protocol", Job().protocol))
     if before == name:
         return data
     new, old = protocol_of(name), protocol_of(before) if before in protocol_names() else None
@@ -68,8 +68,8 @@ def under_protocol(data: dict[str, Any], name: str) -> dict[str, Any]:
     if isinstance(knobs := changed["switch"].get("knobs"), dict):
         known = program_kinds()[new.programs[0]].knobs
         changed["switch"]["knobs"] = {key: value for key, value in knobs.items() if key in known}
-    changed["job"]["collective"] = name
-    changed["switch"]["program"] = new.programs[0]
+    changed["job"]["protocol"] = name
+    changed["switch"].pop("program", None)
     topology = data.get("topology")
     if isinstance(topology, dict) and isinstance(topology.get("hosts"), int) and not job.get("hosts"):
         more = new.servers() - (0 if old is None else old.servers())

@@ -18,7 +18,7 @@ from testbed.checkers.reference import expected_results
 from testbed.history import Record
 from testbed.history.training_events import PieceExpected
 from testbed.plan import Plan
-from testbed.scenario.own_code import guarded, is_own_code, require
+from testbed.scenario.protocols.own_code import guarded, is_own_code, require
 from testbed.train.planning import has_one_size
 from workloads.gradients.external import ENDLESS
 from workloads.machine import Event
@@ -43,7 +43,7 @@ class _Fed:
 
 
 def piece_judge(plan: Plan) -> PieceJudge:
-    name = plan.scenario.job.collective
+    name = plan.scenario.job.protocol
     protocol = judged_protocol(name)
     make = protocol.piece_judge()
     if make is None:

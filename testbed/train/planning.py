@@ -13,7 +13,7 @@ from testbed.plan.connections import plan_connections
 from testbed.plan.meshed import meshes, with_mesh
 from testbed.scenario import load_scenario
 from testbed.scenario.model import Scenario
-from testbed.scenario.named import protocol_names
+from testbed.scenario.protocols.named import protocol_names
 from topologies import Node
 from workloads.collectives.operations import ALL_REDUCE
 from workloads.config import ELEMENT_BYTES, MeshedConfig, WorkerConfig
@@ -61,9 +61,10 @@ def _require_summing(scenario: Scenario) -> None:
         ("jobs", f"{len(scenario.jobs)} jobs", "one job: a training has the fabric for itself", bool(scenario.jobs)),
         ("beside", "jobs of other collectives", "a training has the fabric for itself", bool(scenario.beside)),
         ("job.copies", str(job.copies), "1: a training has the fabric for itself", job.copies != 1),
+        ("job.workload", "a file", "synthetic: ranks bring their own gradients", job.file is not None),
         ("job.dtype", job.dtype, "float32", job.dtype != "float32"),
         ("job.op", job.op, "sum", job.op != "sum"),
-        ("job.collective", job.collective, ", ".join(able), not _trains(job.collective)),
+        ("job.protocol", job.protocol, ", ".join(able), not _trains(job.protocol)),
         ("nics", "devices", "soft", bool(scenario.nics)),
     )
     for key, found, allowed, is_wrong in wrong:
@@ -120,7 +121,7 @@ def _external(worker: Any) -> Any:
 def has_one_size(plan: Plan) -> bool:
     """Whether all gradients of a job must be equally long. Its hosts know the length, or phases work on parts of them
     that the plan has cut."""
-    by_hosts = judged_protocol(plan.scenario.job.collective).one_size()
+    by_hosts = judged_protocol(plan.scenario.job.protocol).one_size()
     return by_hosts or any(worker.phases for worker in plan.ring_workers)
 
 

@@ -33,5 +33,5 @@ class QueueDrops:
             flow_text(who.addresses),
             who.opcode,
             who.psn,
-            datagram_text(frame, who),
+            datagram_text(frame, who.transport, who.key),
         )

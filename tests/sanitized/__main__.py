@@ -25,6 +25,7 @@ DIFFERENTIAL = (
     "tests/workloads/rc/test_fast.py",
     "tests/workloads/rc/test_fast_layout.py",
     "tests/workloads/rc/test_native_endpoint.py",
+    "tests/workloads/rc/test_transport.py",
     "tests/workloads/rc/test_irn_fast.py",
     "tests/workloads/rc/test_irn_trace.py",
     "tests/workloads/rc/test_held_fast.py",
@@ -43,6 +44,8 @@ DIFFERENTIAL = (
     "tests/testbed/worlds/simulated/native/test_agenda.py",
     "tests/testbed/worlds/simulated/native/test_held_loop.py",
     "tests/testbed/worlds/simulated/native/test_loop.py",
+    "tests/testbed/worlds/simulated/native/test_nodes.py",
+    "tests/testbed/worlds/simulated/native/test_parts.py",
     "tests/testbed/worlds/simulated/native/test_wire.py",
 )
 """tests that hold the C core and the Python reference to the same bytes"""

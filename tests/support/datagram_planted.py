@@ -20,6 +20,7 @@ from tests.support.datagram_more_mutants import (
 )
 from tests.support.server_mutants import MUTANTS as SERVER_MUTANTS
 from tests.support.switchml_more_mutants import MORE_SWITCHML, MORE_SWITCHML_WORKERS
+from tests.support.switchml_tier_cases import MUTANTS as TIER_MUTANTS
 from workloads.atp import AtpWorker
 from workloads.config import HostConfig
 from workloads.datagrams.slot_window import SlotWindow
@@ -229,6 +230,13 @@ _BOTH_NOT_HUNTED = {
     "marks forgotten": _MARKS,
     "overflow of parts": "the job ends with `overflow` without need, which a drawn one may",
 }
+
+
+def _of_leaf(program: type[switchml.SwitchMlProgram]) -> str:
+    """Its name in hunts."""
+    return f"leaf {program.__name__}"
+
+
 DATAGRAM_NOT_HUNTED: Mapping[str, Mapping[str, str]] = {
     "atp": {
         **_BOTH_NOT_HUNTED,
@@ -259,6 +267,8 @@ DATAGRAM_NOT_HUNTED: Mapping[str, Mapping[str, str]] = {
         "AlonePreempts": "costs a frame: one comes in and two go out, and both are right",
     },
     "switchml": {
+        "leaf ReplayToAll": "costs time: who did not ask drops the copy",
+        "leaf AllWanted": "costs time: a leaf drops the elements that its workers do not want",
         "CountsWithoutModulus": "a drawn job does not send 2^32 packets",
         "ReplayToAll": "costs time: who did not ask drops the copy",
         "AnswersTheLastOnly": "costs time: the others ask again, and are answered from the slot",
@@ -296,6 +306,11 @@ DATAGRAM_FURTHER: Mapping[str, Mapping[str, Machines]] = {
     "switchml": {
         **{program.__name__: Machines(create=program) for program in MORE_SWITCHML},
         **{change.__name__: _worker(change) for change in MORE_SWITCHML_WORKERS},
+        **{
+            _of_leaf(program): Machines(create=program)
+            for program in TIER_MUTANTS
+            if _of_leaf(program) not in DATAGRAM_NOT_HUNTED["switchml"]
+        },
     },
     **{
         program: {

@@ -21,7 +21,7 @@ name: bound
 topology: {kind: rack, hosts: HOSTS, link: {rate: 100Mbps}}
 switch: {program: PROGRAM, memory: 32}
 transport: {path_mtu: 256}
-job: {collective: dlcp, loss_bound: BOUND, window_packets: 8, JOB}
+job: {protocol: dlcp, loss_bound: BOUND, window_packets: 8, JOB}
 faults: [{kind: loss, links: all, direction: both, rate: 5%}]
 """
 

@@ -7,6 +7,7 @@ are there or the message waits, and an RDMA WRITE lands in registered memory onl
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -64,9 +65,9 @@ class FakeVerbs:
         self.images.append(b"".join(request.segments))
         self.receives_at_send.append(len(self.receives))
 
-    def post_receive(self, qpn: int, request: ReceiveRequest) -> None:
+    def post_receives(self, qpn: int, requests: Sequence[ReceiveRequest]) -> None:
         assert qpn == RECEIVE_QPN
-        self.receives.append(request)
+        self.receives.extend(requests)
 
     def outstanding_packets(self, qpn: int) -> int:
         return 0

@@ -17,11 +17,11 @@ from pathlib import Path
 from testbed.protocols import names
 from tests.support.floors import ROOT, python_files
 
-__all__ = ["MEASURES", "MORE_FOLDERS", "RIGHTLY_NAMED", "is_open", "naming_at_all"]
+__all__ = ["MEASURES", "MORE_FOLDERS", "RIGHTLY_NAMED", "endpoints", "is_open", "literal_place", "naming_at_all"]
 
 FOLDERS = ("workloads", "switch_nodes", "topologies", "testbed")
 CONTRACT = (
-    "testbed/scenario/protocol.py", "testbed/scenario/contract.py", "testbed/plan/contract.py",
+    "testbed/scenario/protocols/protocol.py", "testbed/scenario/checks/contract.py", "testbed/plan/contract.py",
     "testbed/checkers/contract.py", "testbed/hunt/contract.py",
 )  # fmt: skip
 """modules that declare what a protocol answers; those that exist"""
@@ -87,7 +87,7 @@ def by_strings() -> Iterator[str]:
 
 def flags() -> Iterator[str]:
     """Fields of a protocol that are true or false, and fields of its `Traits`."""
-    for node in ast.walk(_tree(ROOT / "testbed/scenario/protocol.py")):
+    for node in ast.walk(_tree(ROOT / "testbed/scenario/protocols/protocol.py")):
         if isinstance(node, ast.ClassDef):
             fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
             flat = (each for each in fields if node.name == "Traits" or ast.unparse(each.annotation) == "bool")
@@ -140,6 +140,7 @@ _RINGS = "a library of what runs on one ring of connections, by `CollectiveConfi
 RIGHTLY_NAMED = {
     "workloads/collectives/kinds.py": _RINGS,
     "workloads/collectives/netreduce.py": _RINGS,
+    "workloads/collectives/plain_ring.py": _RINGS,
     "workloads/collectives/ring.py": _RINGS,
     "workloads/collectives/staged.py": _RINGS,
     "workloads/costs/flat.py": _ALGORITHMS,
@@ -151,7 +152,7 @@ RIGHTLY_NAMED = {
     "topologies/routing/gradients/nearest_switch.py": _PLANNERS,
     "topologies/routing/gradients/planners.py": _PLANNERS,
     "testbed/bench/peers/cases.py": "the two that are compared with gloo and OpenMPI; it skips what a tree lacks",
-    "testbed/scenario/names.py": "values of keys that a scenario leaves out: files that are kept mean these",
+    "testbed/scenario/protocols/names.py": "values of keys that a scenario leaves out: files that are kept mean these",
 }
 """files that name a protocol, or something else by the same word, and should: each with the reason"""
 
@@ -188,8 +189,9 @@ def naming() -> Iterator[str]:
             yield f"{place}: {', '.join(sorted(said))}"
 
 
-_CARRIERS = ("workloads/wire/", "workloads/rc/", "workloads/uc/", "workloads/datagrams/", "workloads/transports/")
-"""folders of transports"""
+_CARRIERS = ("workloads/wire/", "workloads/rc/", "workloads/uc/", "workloads/datagrams/", "workloads/transports/",
+             "workloads/kernels.py")  # fmt: skip
+"""folders of transports, and what reads octets for them"""
 _HEADERS = frozenset(
     {
         "Aeth", "AtomicAckEth", "AtomicEth", "Bth", "Deth", "Ieth", "ImmDt", "Reth", "Sack", "Packet", "OPCODES",
@@ -202,19 +204,77 @@ _HEADERS = frozenset(
 _PORT = 4791
 
 
+_FRAMES = frozenset({"entered", "frame", "head", "header", "raw", "view"})
+"""names that variables and fields with the octets of a frame have"""
+_READERS = frozenset({"get8", "get16", "get32", "put8", "put16", "put32"})
+_PLACE = re.compile(r"_(AT|ETHERNET|IP|TOS|TTL|HEAD|HEADERS|HEADER_BYTES|ETHERNET_BYTES|ACK|ACK_BYTES)\d?$")
+"""ends of names of places in frames, and of sizes of headers"""
+
+
+@cache
+def endpoints() -> frozenset[str]:
+    """Classes of endpoints."""
+    return frozenset(
+        node.name
+        for path in _files()
+        if _shown(path).startswith(("workloads/rc/", "workloads/uc/"))
+        for node in _tree(path).body
+        if isinstance(node, ast.ClassDef) and node.name.endswith("Endpoint")
+    )
+
+
+def literal_place(node: ast.AST) -> bool:
+    """Whether it names a place in a frame by a number: `frame[12:14]`, `frame[at + 4]`, `get16(frame, 36)`,
+    `_IP_AT = 14`, `14 + 20 + 8`, `Struct("!6s6sH")`."""
+    if isinstance(node, ast.Subscript):
+        octets = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+        if isinstance(node.slice, ast.Slice):  # the last or the first octets of a frame are no field
+            ends = [end for end in (node.slice.lower, node.slice.upper) if end is not None]
+            return octets in _FRAMES and len(ends) == 2 and all(map(_has_number, ends))
+        return octets in _FRAMES and _has_number(node.slice, least=1)
+    if isinstance(node, ast.Call):
+        called = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        if called in _READERS and len(node.args) > 1:
+            return _has_number(node.args[1])
+        first = node.args[0] if node.args else None
+        return called == "Struct" and isinstance(first, ast.Constant) and str(first.value).startswith("!6s6s")
+    if isinstance(node, ast.Assign):
+        target, value = node.targets[0], node.value
+        pairs = [(target, value)]
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            pairs = list(zip(target.elts, value.elts, strict=True))
+        return any(
+            isinstance(given, ast.Constant) and type(given.value) is int and given.value > 11
+            and _PLACE.search(getattr(name, "id", "")) is not None
+            for name, given in pairs
+        )  # fmt: skip
+    return isinstance(node, ast.BinOp) and ast.unparse(node).startswith("14 + 20")
+
+
+def _has_number(place: ast.AST, least: int = 0) -> bool:
+    """Whether a place is a number, or one behind or in front of another place."""
+    if isinstance(place, ast.BinOp) and isinstance(place.op, ast.Add | ast.Sub):
+        return _has_number(place.left, 1) or _has_number(place.right, 1)
+    return isinstance(place, ast.Constant) and type(place.value) is int and place.value >= least
+
+
 def knowing_roce() -> Iterator[str]:
-    """Modules outside the folders of transports that take a name of RoCE's headers from `workloads.wire`, or its
-    port."""
+    """Modules outside the folders of transports that take a name of RoCE's headers from `workloads.wire`, or its port,
+    name a class of endpoints, or name a place in a frame by a number."""
     for path in _files():
         name = _shown(path)
         if name.startswith(_CARRIERS):
             continue
-        known = set()
+        known: set[str] = set()
         for node in ast.walk(_tree(path)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("workloads.wire"):
                 known |= {alias.name for alias in node.names} & _HEADERS
             elif isinstance(node, ast.Constant) and node.value == _PORT:
                 known.add(str(_PORT))
+            elif isinstance(node, ast.alias | ast.Name | ast.Attribute):
+                known |= {getattr(node, field, "") for field in ("name", "id", "attr")} & endpoints()
+            if literal_place(node):
+                known.add(ast.unparse(node))
         if known:
             yield f"{name}: {', '.join(sorted(known))}"
 

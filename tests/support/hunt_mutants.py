@@ -131,8 +131,8 @@ def _senders(worker: Any) -> list[Any]:
 
 def credit_on_post(worker: Any) -> None:
     """Credit comes back when a message was handed to the NIC, not when its result is here and it is acknowledged."""
-    collective = worker._collective
-    collective._credit = lambda received, acked: collective._posted
+    protocol = worker._collective
+    protocol._credit = lambda received, acked: protocol._posted
 
 
 def credit_on_ack(worker: Any) -> None:

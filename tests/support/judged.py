@@ -39,7 +39,7 @@ SPANS = (None, (0, 188), (188, 288), (0, 188), (188, 288))
 def small_plan(
     *faults: Fault,
     hosts: int = 3,
-    collective: str = "netreduce",
+    protocol: str = "netreduce",
     program: str = "netreduce",
     dtype: str = "float32",
     op: str = "sum",
@@ -48,7 +48,7 @@ def small_plan(
     expect: str = "pass",
 ) -> Plan:
     job = Job(
-        collective=collective, dtype=dtype, op=op, size_bytes=4 * ELEMENTS, iterations=ITERATIONS, message_packets=FULL,
+        protocol=protocol, dtype=dtype, op=op, size_bytes=4 * ELEMENTS, iterations=ITERATIONS, message_packets=FULL,
         window_messages=2, credit=credit,
     )  # fmt: skip
     shape = LinkShape()

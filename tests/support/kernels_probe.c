@@ -17,6 +17,18 @@ void probe_dequantise(float *result, const uint8_t *words, int64_t count, double
     ina_dequantise(result, words, count, scale);
 }
 
+void probe_largest_exponents(int64_t *found, int64_t count, const float *values, int64_t size, int64_t half)
+{
+    ina_largest_exponents(found, count, values, size, half);
+}
+
+void probe_draw_words(uint32_t *words, int64_t count, uint64_t first, uint64_t key0, uint64_t key1)
+{
+    ina_draw_words(words, count, first, key0, key1);
+}
+
+void probe_shape_floats(uint32_t *words, int64_t count) { ina_shape_floats(words, count); }
+
 /* As the agenda does: pushes `count` appointments, after each one takes as many as `takes` says, then the rest. */
 int64_t probe_heap(const int64_t *times, const uint64_t *ties, const int64_t *takes, int64_t count, int64_t *order,
                    int64_t *places)

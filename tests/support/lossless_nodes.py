@@ -24,7 +24,7 @@ class LosslessNodes:
     """`text`: as of tests.support.scripted.Network. `late(node)`: ns by which a node wakes up too late."""
 
     def __init__(self, text: str, late: Callable[[str], int] = lambda node: 0, slack_ns: int = SLACK_NS) -> None:
-        whole = f"name: scripted\nworld: emulated\ndilation: 50\njob: {{collective: ring, size: 4kB}}\n{text}"
+        whole = f"name: scripted\nworld: emulated\ndilation: 50\njob: {{protocol: ring, size: 4kB}}\n{text}"
         self.scenario = replace(parse_scenario(whole, "test.yaml"), capture=False)
         self.plan, self._late = make_plan(self.scenario), late
         topology = self.scenario.topology

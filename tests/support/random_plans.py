@@ -24,7 +24,7 @@ from testbed.faults.model import (
     Window,
 )
 from testbed.plan import Plan
-from testbed.scenario.job import Straggler
+from testbed.scenario.keys.job import Straggler
 from tests.support.simulation import rack_links, rack_plan
 from topologies import Direction
 
@@ -99,7 +99,7 @@ def draw_plan(seed: int) -> Plan:
         "size_bytes": 4 * dice.randrange(1, 9000),
         "message_packets": dice.choice([1, 2, 3, 7, 16, 170]),
         "window_messages": dice.choice([1, 2, 3]),
-        "collective": dice.choice(["netreduce", "netreduce", "netreduce", "ring", "shift"]),
+        "protocol": dice.choice(["netreduce", "netreduce", "netreduce", "ring", "shift"]),
         "iterations": dice.choice([1, 1, 2]),
         "credit": dice.choice(["both", "received", "acked"]),
         "dtype": dice.choice(["float32", "int32"]),

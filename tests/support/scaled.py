@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from testbed.plan import Plan, make_plan
 from testbed.plan.paths import data_volumes, most_under_way
-from testbed.scenario.job import SharedJob
+from testbed.scenario.keys.job import SharedJob
 from testbed.scenario.model import Scenario
 from topologies import LinkShape
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from testbed.protocols.parts.scheduled import ScheduledProtocol
-from testbed.scenario.known import protocols
+from testbed.scenario.protocols.known import protocols
 from workloads.collectives.operations import ALL_REDUCE
 from workloads.collectives.pairs import Schedule
 

@@ -48,7 +48,7 @@ class Network:
     """`text`: a scenario file without name, world and job. All hosts are scripted."""
 
     def __init__(self, text, taps=None):
-        whole = f"name: scripted\nworld: simulated\njob: {{collective: ring, size: 4kB}}\n{text}"
+        whole = f"name: scripted\nworld: simulated\njob: {{protocol: ring, size: 4kB}}\n{text}"
         self.scenario = parse_scenario(whole, "test.yaml")
         self.plan = make_plan(self.scenario)
         self.records = []

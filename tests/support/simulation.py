@@ -35,7 +35,7 @@ def rack_plan(
     """A rack whose switch fits the collective, unless `program` says otherwise."""
     shape, work = LinkShape(**(link or {})), Job(**(job or {}))
     if program is None:
-        program = "netreduce" if work.collective == "netreduce" else "forward"
+        program = "netreduce" if work.protocol == "netreduce" else "forward"
     return make_plan(
         Scenario(
             name="test", topology=topology or rack(hosts, shape), link=shape, seed=seed,
@@ -59,9 +59,9 @@ def expected_digests(plan: Plan) -> dict[tuple[str, int], str]:
     job, expected = plan.scenario.job, {}
     for iteration in range(job.iterations):
         rows = contributions(plan, iteration)
-        fold = ring_fold if job.collective == "ring" else flat_fold
+        fold = ring_fold if job.protocol == "ring" else flat_fold
         total = sha256(fold(rows, job.op, job.dtype))
         for rank, worker in enumerate(plan.workers):
-            shifted = job.collective == "shift"
+            shifted = job.protocol == "shift"
             expected[worker.name, iteration] = sha256(rows[rank - 1]) if shifted else total
     return expected

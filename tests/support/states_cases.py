@@ -126,9 +126,9 @@ def planted(
 _SMALL = """
 name: stalled
 seed: {seed}
-topology: {{kind: rack, hosts: 3, link: {{rate: 20Mbps}}}}
+topology: {{{topology}, link: {{rate: 20Mbps}}}}
 switch: {{program: {protocol}{memory}}}
-job: {{collective: {protocol}, size: 8kB, dtype: int32, iterations: 1{window}}}
+job: {{protocol: {protocol}, size: 8kB, dtype: int32, iterations: 1{window}}}
 faults:
   - {{kind: loss, name: loss, links: all, direction: both, rate: 10%}}
 {faults}
@@ -141,7 +141,9 @@ def explained_all(protocol: str, cases: Sequence[tuple[int, Sequence[str]]]) -> 
     return [explained(protocol, faults, "", seed) for seed, faults in cases]
 
 
-def explained(protocol: str, faults: Sequence[str], broken: str, seed: int = 1) -> dict[str, Any]:
+def explained(
+    protocol: str, faults: Sequence[str], broken: str, seed: int = 1, topology: str = "kind: rack, hosts: 3"
+) -> dict[str, Any]:
     """The explanation of a small job with losses and further faults; `broken`: a planted bug, or empty."""
     from testbed.explain.explanation import explain
     from testbed.explain.text import explanation_document, explanation_text
@@ -151,6 +153,7 @@ def explained(protocol: str, faults: Sequence[str], broken: str, seed: int = 1) 
     in_messages = protocol == "netreduce"
     text = _SMALL.format(
         protocol=protocol,
+        topology=topology,
         seed=seed,
         memory="" if in_messages else ", memory: 8",
         window=", message_packets: 2" if in_messages else ", window_packets: 4",

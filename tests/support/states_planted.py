@@ -27,6 +27,9 @@ class Shown:
     overrides: tuple[str, ...] = ()
 
 
+_FLOATS_TWICE = ("job.dtype=float32", "job.iterations=2")
+_TIERS = "topology={kind: spine_leaf, leaves: 2, spines: 1, hosts_per_leaf: [2, 1]}"
+
 FOUND: Mapping[str, Mapping[str, Shown]] = {
     "switchml": {
         "NoShadowCopy": Shown((2, 2, 3), "bit_exact", 1, 18, "bit_exact"),
@@ -36,30 +39,10 @@ FOUND: Mapping[str, Mapping[str, Shown]] = {
         "NeverForgets": Shown((2, 1, 4), "stuck", 0, 0, "liveness"),
         "AddsToTheOldSum": Shown((2, 1, 4), "bit_exact", 0, 19, "bit_exact"),
         "BelievesOldCopies": Shown((2, 2, 3), "slots_empty", 1, 18, "liveness"),
-        "LastExponents": Shown(
-            (2, 1, 2),
-            "stuck",
-            0,
-            2,
-            "liveness",
-            (
-                "job.dtype=float32",
-                "job.iterations=2",
-            ),
-        ),
+        "LastExponents": Shown((2, 1, 2), "stuck", 0, 2, "liveness", _FLOATS_TWICE),
         "AnswersOnce": Shown((2, 1, 3), "stuck", 2, 9, "liveness"),
         "FirstByCount": Shown((2, 1, 4), "exactly_once", 0, 11, "liveness"),
-        "versions_begin_anew": Shown(
-            (2, 1, 2),
-            "stuck",
-            0,
-            0,
-            "liveness",
-            (
-                "job.dtype=float32",
-                "job.iterations=2",
-            ),
-        ),
+        "versions_begin_anew": Shown((2, 1, 2), "stuck", 0, 0, "liveness", _FLOATS_TWICE),
         "takes_any_result": Shown((2, 2, 3), "bit_exact", 0, 14, "bit_exact"),
         "sends_again_once": Shown((2, 2, 3), "deadlock", 1, 15, "liveness"),
         "runs_ahead": Shown((2, 2, 3), "deadlock", 0, 10, "liveness"),
@@ -67,22 +50,21 @@ FOUND: Mapping[str, Mapping[str, Shown]] = {
         "OlderOrEqual": Shown((2, 2, 3), "stuck", 1, 5, "liveness"),
         "MovesAllOn": Shown((2, 2, 3), "stuck", 1, 5, "liveness"),
         "ReplaysTheOtherVersion": Shown((2, 2, 3), "bit_exact", 1, 18, "bit_exact"),
-        "LengthOfTheFirst": Shown(
-            (2, 1, 2),
-            "stuck",
-            0,
-            0,
-            "liveness",
-            (
-                "job.dtype=float32",
-                "job.iterations=2",
-            ),
-        ),
+        "LengthOfTheFirst": Shown((2, 1, 2), "stuck", 0, 0, "liveness", _FLOATS_TWICE),
         "CompletesByCount": Shown((2, 2, 3), "exactly_once", 0, 5, "bit_exact"),
         "SaturatingPool": Shown((2, 2, 3), "bit_exact", 0, 15, "bit_exact"),
         "window_one_larger": Shown((2, 2, 3), "stuck", 0, 0, "liveness"),
         "version_by_packet": Shown((2, 2, 3), "stuck", 0, 0, "liveness"),
         "never_sends_again": Shown((2, 2, 3), "deadlock", 1, 8, "liveness"),
+        "leaf AnyBlock": Shown((3, 1, 3), "bit_exact", 1, 39, "liveness", (_TIERS,)),
+        "leaf NoVersion": Shown((3, 1, 3), "stuck", 0, 0, "liveness", (_TIERS,)),
+        "leaf NeverRepeats": Shown((3, 1, 3), "stuck", 1, 3, "liveness", (_TIERS,)),
+        "leaf NoReplay": Shown((3, 1, 3), "stuck", 1, 9, "liveness", (_TIERS,)),
+        "leaf AnswersByRack": Shown((3, 1, 3), "bit_exact", 0, 34, "liveness", (_TIERS,)),
+        "leaf SpreadsByPartial": Shown((3, 1, 3), "bit_exact", 0, 31, "liveness", (_TIERS,)),
+        "leaf KeepsAnswer": Shown((3, 1, 3), "bit_exact", 0, 34, "liveness", (_TIERS,)),
+        "leaf ForgetsSum": Shown((3, 1, 3), "bit_exact", 1, 34, "liveness", (_TIERS,)),
+        "leaf NoneEmpty": Shown((3, 1, 2), "stuck", 0, 0, "liveness", ("job.dtype=float32", _TIERS)),
     },
     "netreduce": {
         "ClearedOnArrival": Shown((2, 1, 2), "stuck", 1, 7, "liveness"),
@@ -95,39 +77,15 @@ FOUND: Mapping[str, Mapping[str, Shown]] = {
         "RetransmissionCountedTwice": Shown((2, 1, 2), "exactly_once", 0, 6, "exactly_once"),
         "RetransmissionRecounted": Shown((2, 1, 2), "exactly_once", 0, 6, "exactly_once"),
         "OnlyTheSameOffsetReclaimed": Shown(
-            (2, 1, 5),
-            "stuck",
-            0,
-            0,
-            "liveness",
-            (
-                "job.message_packets=2",
-                "job.iterations=2",
-            ),
+            (2, 1, 5), "stuck", 0, 0, "liveness", ("job.message_packets=2", "job.iterations=2")
         ),
         "UnknownDataForwarded": Shown((2, 1, 3), "bit_exact", 2, 34, None, ("job.message_packets=2",)),
         "ImmediateChanged": Shown((2, 1, 2), "liveness", 0, 5, "liveness"),
         "NewestMessageOnly": Shown(
-            (2, 2, 4),
-            "stuck",
-            1,
-            9,
-            "liveness",
-            (
-                "job.message_packets=2",
-                "transport.start_psn=16777214",
-            ),
+            (2, 2, 4), "stuck", 1, 9, "liveness", ("job.message_packets=2", "transport.start_psn=16777214")
         ),
         "PsnWithoutWrap": Shown(
-            (2, 2, 4),
-            "stuck",
-            0,
-            0,
-            "liveness",
-            (
-                "job.message_packets=2",
-                "transport.start_psn=16777214",
-            ),
+            (2, 2, 4), "stuck", 0, 0, "liveness", ("job.message_packets=2", "transport.start_psn=16777214")
         ),
         "SumsInDouble": Shown((3, 1, 1), "bit_exact", 0, 22, "bit_exact", ("job.dtype=float32",)),
         "ReclaimsOneTooEarly": Shown((2, 2, 3), "stuck", 1, 9, "liveness"),
@@ -154,38 +112,14 @@ FOUND: Mapping[str, Mapping[str, Shown]] = {
     "irn": {
         "MessageByItsSlot": Shown((2, 1, 2), "slots_empty", 1, 30, "liveness", ("transport.recovery=irn",)),
         "OffsetOneLess": Shown(
-            (2, 1, 3),
-            "stuck",
-            0,
-            0,
-            "liveness",
-            (
-                "job.message_packets=3",
-                "transport.recovery=irn",
-            ),
+            (2, 1, 3), "stuck", 0, 0, "liveness", ("job.message_packets=3", "transport.recovery=irn")
         ),
         "CumulativeOneMore": Shown((2, 1, 2), "stuck", 0, 5, "liveness", ("transport.recovery=irn",)),
         "repeats_go_to_the_begin": Shown(
-            (2, 1, 2),
-            "stuck",
-            1,
-            12,
-            "liveness",
-            (
-                "job.message_packets=2",
-                "transport.recovery=irn",
-            ),
+            (2, 1, 2), "stuck", 1, 12, "liveness", ("job.message_packets=2", "transport.recovery=irn")
         ),
         "psns_of_answers_do_not_wrap": Shown(
-            (2, 1, 2),
-            "stuck",
-            0,
-            0,
-            "liveness",
-            (
-                "transport.start_psn=16777214",
-                "transport.recovery=irn",
-            ),
+            (2, 1, 2), "stuck", 0, 0, "liveness", ("transport.start_psn=16777214", "transport.recovery=irn")
         ),
         "names_what_came_last": Shown((2, 1, 2), "stuck", 0, 0, "liveness", ("transport.recovery=irn",)),
         "duplicates_unanswered_by_irn": Shown((2, 1, 2), "stuck", 1, 7, "liveness", ("transport.recovery=irn",)),
@@ -194,17 +128,7 @@ FOUND: Mapping[str, Mapping[str, Shown]] = {
         "ResendAddsTwice": Shown((2, 1, 2), "exactly_once", 0, 4, "bit_exact"),
         "NeverFrees": Shown((2, 1, 2), "slots_empty", 0, 16, "liveness"),
         "OneSlotForAll": Shown((2, 1, 2), "exactly_once", 1, 11, None),
-        "LastExponents": Shown(
-            (2, 1, 2),
-            "stuck",
-            0,
-            3,
-            "liveness",
-            (
-                "job.dtype=float32",
-                "job.iterations=2",
-            ),
-        ),
+        "LastExponents": Shown((2, 1, 2), "stuck", 0, 3, "liveness", _FLOATS_TWICE),
         "partial merged twice": Shown((2, 1, 2), "exactly_once", 0, 13, None),
         "overlapping partial added": Shown((3, 1, 2), "exactly_once", 0, 17, None, ("job.window_packets=2",)),
         "wider packet added": Shown((3, 1, 2), "exactly_once", 0, 17, None, ("job.window_packets=2",)),
@@ -212,105 +136,27 @@ FOUND: Mapping[str, Mapping[str, Shown]] = {
         "results not kept": Shown((2, 1, 2), "stuck", 0, 0, "liveness"),
         "blocks mixed": Shown((2, 1, 2), "stuck", 0, 0, "liveness"),
         "RepeatsAreSummed": Shown((2, 1, 2), "exactly_once", 1, 6, "bit_exact"),
-        "FirstExponents": Shown(
-            (2, 1, 2),
-            "stuck",
-            0,
-            3,
-            None,
-            (
-                "job.dtype=float32",
-                "job.iterations=2",
-            ),
-        ),
-        "older block from the cache": Shown(
-            (2, 1, 2),
-            "stuck",
-            0,
-            0,
-            "liveness",
-            (
-                "job.dtype=float32",
-                "job.iterations=2",
-            ),
-        ),
+        "FirstExponents": Shown((2, 1, 2), "stuck", 0, 3, None, _FLOATS_TWICE),
+        "older block from the cache": Shown((2, 1, 2), "stuck", 0, 0, "liveness", _FLOATS_TWICE),
         "ExponentsUnchecked": Shown((2, 1, 2), "bit_exact", 0, 14, None),
         "OneMoreThanTheWindow": Shown(
-            (2, 1, 3),
-            "deadlock",
-            0,
-            17,
-            "liveness",
-            (
-                "job.window_packets=2",
-                "job.iterations=2",
-            ),
+            (2, 1, 3), "deadlock", 0, 17, "liveness", ("job.window_packets=2", "job.iterations=2")
         ),
     },
     "esa": {
-        "ResendAllocates": Shown(
-            (2, 1, 2),
-            "stuck",
-            0,
-            26,
-            None,
-            (
-                "job.dtype=float32",
-                "job.iterations=2",
-            ),
-        ),
+        "ResendAllocates": Shown((2, 1, 2), "stuck", 0, 26, None, _FLOATS_TWICE),
         "ResendAddsTwice": Shown((2, 1, 2), "exactly_once", 0, 4, "bit_exact"),
         "OneSlotForAll": Shown((2, 1, 2), "exactly_once", 0, 3, "bit_exact", ("job.window_packets=2",)),
-        "LastExponents": Shown(
-            (2, 1, 2),
-            "stuck",
-            0,
-            3,
-            "liveness",
-            (
-                "job.dtype=float32",
-                "job.iterations=2",
-            ),
-        ),
+        "LastExponents": Shown((2, 1, 2), "stuck", 0, 3, "liveness", _FLOATS_TWICE),
         "partial merged twice": Shown((2, 1, 2), "exactly_once", 0, 13, None),
         "overlapping partial added": Shown((3, 1, 2), "exactly_once", 0, 17, None, ("job.window_packets=2",)),
         "wider packet added": Shown((3, 1, 2), "exactly_once", 0, 17, None, ("job.window_packets=2",)),
         "whole sum added": Shown((2, 1, 2), "exactly_once", 0, 10, None),
-        "blocks mixed": Shown(
-            (2, 1, 2),
-            "stuck",
-            0,
-            22,
-            None,
-            (
-                "job.dtype=float32",
-                "job.iterations=2",
-            ),
-        ),
+        "blocks mixed": Shown((2, 1, 2), "stuck", 0, 22, None, _FLOATS_TWICE),
         "keeps_no_sums": Shown((2, 1, 1), "liveness", 2, 19, "liveness"),
         "RepeatsAreSummed": Shown((2, 1, 1), "exactly_once", 1, 6, "bit_exact"),
-        "FirstExponents": Shown(
-            (2, 1, 2),
-            "stuck",
-            0,
-            3,
-            None,
-            (
-                "job.dtype=float32",
-                "job.iterations=2",
-            ),
-        ),
-        "older block from the cache": Shown(
-            (2, 1, 2),
-            "stuck",
-            0,
-            22,
-            None,
-            (
-                "job.dtype=float32",
-                "job.iterations=2",
-            ),
-        ),
+        "FirstExponents": Shown((2, 1, 2), "stuck", 0, 3, None, _FLOATS_TWICE),
+        "older block from the cache": Shown((2, 1, 2), "stuck", 0, 22, None, _FLOATS_TWICE),
         "ExponentsUnchecked": Shown((2, 1, 2), "bit_exact", 0, 13, None),
     },
 }
@@ -321,8 +167,11 @@ OUTSIDE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "needs two jobs, or racks": (
             "OnePool",
         ),
+        "needs a worker that sends ahead of the result that allows it": (
+            "leaf RunsAhead",
+        ),
         "no configuration that was tried shows it": (
-            "ExponentsGrow",
+            "ExponentsGrow", "leaf TellsOneRack",
         ),
     },
     "netreduce": {

@@ -11,8 +11,9 @@ from workloads.config import JobShare, WorkloadConfig
 from workloads.datagrams.arrival import Arrival
 from workloads.switchml import SwitchMlConfig
 from workloads.switchml.framing import HostFraming, create_framing
-from workloads.switchml.uc_mapping import to_write
-from workloads.uc import UcEndpoint, UcPairs, service_qpn
+from workloads.switchml.uc_mapping import frames_of, to_write
+from workloads.uc import UcPairs, service_qpn
+from workloads.uc.transport import UNRELIABLE
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT, AggregationHeader, DatagramKind, encode_datagram
 
@@ -73,10 +74,9 @@ class Hand:
                 self._envelope, config.elements, config.first_slot, config.slots, uc=member.uc,
             )
         )  # fmt: skip
-        self._endpoint = UcEndpoint(member.ip, 1 << 20)
+        self._endpoint = UNRELIABLE.endpoint()
         if member.uc is not None:
-            for cell in range(config.slots):
-                self._endpoint.add_qp(member.uc.host_qp(cell, self._envelope))
+            self._endpoint.add_qps(member.uc.host_qp(cell, self._envelope) for cell in range(config.slots))
 
     def frames(self, header: AggregationHeader, payload: bytes, cell: int) -> Sequence[bytes]:
         """`cell`: the index that it belongs to, whatever the header says."""
@@ -84,7 +84,7 @@ class Hand:
         if uc is None:
             return [encode_datagram(self._envelope, AGGREGATION_PORT, header, payload)]
         write = to_write(header, uc.va, 4 * self._config.elements, header.slot << 1, payload)
-        return self._endpoint.send(uc.qpn + cell, write)
+        return frames_of(self._endpoint, uc.qpn + cell, write)
 
     def receive(self, frame: bytes) -> Result | None:
         """The result in it."""

@@ -10,15 +10,19 @@ import argparse
 import json
 import shutil
 import subprocess
+from collections.abc import Set
 from pathlib import Path
+
+import yaml
 
 from testbed.protocols import names
 from tests.support.floors import ROOT
 from tests.support.left_out import PLACE, meant_by
 
-__all__ = ["copy_without", "parts_of", "runs_it"]
+__all__ = ["copy_without", "parts_of", "runs_it", "sweeps_one_of"]
 
-_PLAYBOOKS = ("playbooks/scenarios/", "playbooks/sweeps/")
+_SCENARIOS, _SWEEPS = "playbooks/scenarios/", "playbooks/sweeps/"
+_PLAYBOOKS = (_SCENARIOS, _SWEEPS)
 
 
 def parts_of(name: str) -> tuple[str, ...]:
@@ -40,6 +44,13 @@ def runs_it(path: Path, name: str) -> bool:
     return meant_by(path.read_text(encoding="utf-8"), name)
 
 
+def sweeps_one_of(path: Path, scenarios: Set[str]) -> bool:
+    """Whether it is a sweep over one of these built-in scenarios."""
+    if path.suffix != ".yaml" or not path.relative_to(ROOT).as_posix().startswith(_SWEEPS):
+        return False
+    return not scenarios.isdisjoint(yaml.safe_load(path.read_text(encoding="utf-8")).get("scenarios", ()))
+
+
 def copy_without(name: str, out: Path) -> list[str]:
     """Files that were left out. Raises ValueError for an unknown name, FileExistsError where `out` is not empty."""
     if name not in names():
@@ -50,12 +61,12 @@ def copy_without(name: str, out: Path) -> list[str]:
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, check=True, capture_output=True, text=True,
     ).stdout  # fmt: skip
-    left_out = []
-    for file in filter(None, listed.split("\0")):
-        if not (ROOT / file).is_file():
-            continue
-        if file.startswith(parts_of(name)) or runs_it(ROOT / file, name):
-            left_out.append(file)
+    files = [file for file in filter(None, listed.split("\0")) if (ROOT / file).is_file()]
+    left_out = [file for file in files if file.startswith(parts_of(name)) or runs_it(ROOT / file, name)]
+    gone = {Path(file).stem for file in left_out if file.startswith(_SCENARIOS)}
+    left_out += [file for file in files if file not in left_out and sweeps_one_of(ROOT / file, gone)]
+    for file in files:
+        if file in left_out:
             continue
         (out / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / file, out / file)

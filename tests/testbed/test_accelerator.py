@@ -85,7 +85,7 @@ def test_edges_take_the_ports_in_turn_and_data_passes_the_switch_twice() -> None
 
 
 def test_only_the_data_of_netreduce_has_the_dscp_of_the_job() -> None:
-    for plan, dscp in ((plan_of(), 26), (plan_of(collective="ring"), 0)):
+    for plan, dscp in ((plan_of(), 26), (plan_of(protocol="ring"), 0)):
         assert {worker.to_successor.envelope.tos for worker in plan.workers} == {dscp << 2 | 2}
         assert {worker.from_predecessor.envelope.tos for worker in plan.workers} == {2}
 
@@ -178,9 +178,9 @@ def test_an_accelerator_that_is_slower_than_its_hosts_bounds_their_goodput(
 
 def test_other_traffic_is_the_same_with_and_without_steering() -> None:
     """A ring's packets, which are other traffic to the rules: the rack's history, packet by packet."""
-    job = {"size_bytes": 60_000, "message_packets": 8, "collective": "ring"}
+    job = {"size_bytes": 60_000, "message_packets": 8, "protocol": "ring"}
     rack = simulate(rack_plan(4, link={"rate_bps": 40_000_000}, job=job, transport={"timeout_code": 11}))
-    plan = plan_of(collective="ring")
+    plan = plan_of(protocol="ring")
     rules = plan_of().switches[0]
     beside = simulate(replace(plan, switches=(rules, *plan.switches[1:])))
     names = {"h1", "h2", "h3", "h4"}
@@ -380,4 +380,4 @@ def test_what_the_check_of_the_steering_finds(good: CheckContext) -> None:
 def test_the_check_is_silent_where_there_is_no_accelerator(good: CheckContext) -> None:
     assert skip_steering(good) is None
     assert skip_steering(CheckContext(rack_plan(), [])) == ""
-    assert skip_steering(CheckContext(plan_of(collective="ring"), [])) == "nothing is aggregated in this run"
+    assert skip_steering(CheckContext(plan_of(protocol="ring"), [])) == "nothing is aggregated in this run"

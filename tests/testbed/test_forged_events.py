@@ -35,7 +35,7 @@ SWITCHML = """
 name: forged
 topology: {kind: rack, hosts: 2, link: {rate: 100Mbps}}
 switch: {program: switchml, memory: 40}
-job: {collective: switchml, size: 2kB, window_packets: 4}
+job: {protocol: switchml, size: 2kB, window_packets: 4}
 dilation: 10
 time_limit: 300ms
 """

@@ -29,10 +29,10 @@ def tb(folder: Path, *words: str) -> tuple[int, str]:
     "words",
     [
         ("run", "rack", "--world", "simulated", "--check", "mine.py:check"),
-        ("run", "rack", "--world", "simulated", "--set", "job.collective=mine.py:P"),
-        ("validate", "rack", "--set", "job.collective=mine.py:P"),
-        ("hunt", "--set", "job.collective=mine.py:P", "--schedules", "2"),
-        ("train", "rack", "--world", "simulated", "--set", "job.collective=mine.py:P", "--", "true"),
+        ("run", "rack", "--world", "simulated", "--set", "job.protocol=mine.py:P"),
+        ("validate", "rack", "--set", "job.protocol=mine.py:P"),
+        ("hunt", "--set", "job.protocol=mine.py:P", "--schedules", "2"),
+        ("train", "rack", "--world", "simulated", "--set", "job.protocol=mine.py:P", "--", "true"),
     ],
     ids=lambda words: " ".join(words[:2]),
 )

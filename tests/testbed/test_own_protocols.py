@@ -11,8 +11,8 @@ from testbed.cli import main
 from testbed.plan import make_plan
 from testbed.protocols import names
 from testbed.scenario import dump_scenario, load_scenario
-from testbed.scenario.known import protocol_of
 from testbed.scenario.own_program import code_words, with_stock_code
+from testbed.scenario.protocols.known import protocol_of
 from tests.support.emulated import needs_root
 from tests.support.guide import OTHERWISE, own_protocol
 from workloads.errors import ScenarioError
@@ -151,7 +151,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def own(name: str) -> tuple[str, str]:
-    return "--set", f"job.collective=bf16.py:{name}"
+    return "--set", f"job.protocol=bf16.py:{name}"
 
 
 def test_it_is_validated_run_judged_replayed_and_drawn(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,20 +160,20 @@ def test_it_is_validated_run_judged_replayed_and_drawn(here: Path, capsys: pytes
     command = ["run", "switchml-lossy", *own("BF16"), *SMALL, "--world", "simulated", "--json", "-q", "--out"]
     assert main([*command, "first"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["collective"] == "bf16.py:BF16"
+    assert document["protocol"] == "bf16.py:BF16"
     assert {"bit_exact", "exactly_once", "faults_exercised"} <= {check["name"] for check in document["checks"]}
     kept = (here / "first/scenario.yaml").read_text(encoding="utf-8")
-    assert kept.startswith("# It ran with --set job.collective=bf16.py:BF16, which a file cannot say")
-    assert "collective: switchml" in kept
+    assert kept.startswith("# It ran with --set job.protocol=bf16.py:BF16, which a file cannot say")
+    assert "protocol: switchml" in kept
     assert main(["timeline", "first"]) == 0
     assert main(["replay", "first", "-q"]) == 64
     assert (
-        "job.collective: ran with a protocol of your own, which only a command line can name" in capsys.readouterr().err
+        "job.protocol: ran with a protocol of your own, which only a command line can name" in capsys.readouterr().err
     )
     assert main(["replay", "first", *own("BF16"), "-q", "--out", "second"]) == 0
     assert "no differences" in capsys.readouterr().out
     # What the hosts send is not what SwitchML's would.
-    assert main(["replay", "first", "--set", "job.collective=switchml", "-q", "--out", "third"]) == 1
+    assert main(["replay", "first", "--set", "job.protocol=switchml", "-q", "--out", "third"]) == 1
 
 
 @pytest.mark.parametrize("world", [pytest.param("emulated", marks=needs_root)])
@@ -210,7 +210,7 @@ def test_the_reference_cuts_as_the_workers_do(here: Path, capsys: pytest.Capture
 def test_it_is_hunted_in(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["hunt", *own("BF16"), "--schedules", "8", "--out", "drawn", "-q"]) == 0
     assert main(["hunt", "switchml", *own("BF16"), *SMALL, "--schedules", "4", "--out", "based", "-q"]) == 0
-    assert main(["hunt", "--set", "job.collective=switchml", "--schedules", "4", "-q"]) == 64
+    assert main(["hunt", "--set", "job.protocol=switchml", "--schedules", "4", "-q"]) == 64
     assert "no schedule is drawn for that protocol; found 'switchml'" in capsys.readouterr().err
 
 
@@ -271,7 +271,7 @@ def test_code_that_ends_its_process_ends_no_run(here: Path, capsys: pytest.Captu
                   "UNLIKE, "
                  "UNORDERED, BROKEN, ABSENT, ENDING, GONE, LYING, FAILING, KEYED")),
         ("Cutting", "the protocol file bf16.py has no such protocol; found 'Cutting', which is type; allowed: BF16,"),
-        ("UNLIKE", ("protocol UNLIKE does not say which collective of ours a kept scenario file names instead of it "
+        ("UNLIKE", ("protocol UNLIKE does not say which protocol of ours a kept scenario file names instead of it "
                    "(like); found ''; allowed: atp, binomial_tree,")),
         ("UNJUDGED", "protocol UNJUDGED sums approximately, and no checker of its own judges that (checkers)"),
         ("UNORDERED", ("protocol UNORDERED does not say in which order it adds (order), and its sums are not "
@@ -281,32 +281,32 @@ def test_code_that_ends_its_process_ends_no_run(here: Path, capsys: pytest.Captu
 def test_what_cannot_be_run_is_refused(here: Path, name: str, text: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         load_scenario("switchml", [own(name)[1]])
-    assert str(caught.value).startswith(f"--set: job.collective: {text}")
+    assert str(caught.value).startswith(f"--set: job.protocol: {text}")
 
 
 def test_files_that_do_not_load_are_named(here: Path) -> None:
     (here / "torn.py").write_text("import nowhere_at_all\n", encoding="utf-8")
     with pytest.raises(ScenarioError) as caught:
-        load_scenario("switchml", ["job.collective=torn.py:X"])
+        load_scenario("switchml", ["job.protocol=torn.py:X"])
     assert str(caught.value).startswith(
         "torn.py:1: the protocol file cannot be loaded: ModuleNotFoundError: No module named"
     )
-    assert "named by job.collective of --set" in str(caught.value)
+    assert "named by job.protocol of --set" in str(caught.value)
     with pytest.raises(ScenarioError) as caught:
-        load_scenario("switchml", ["job.collective=gone.py:X"])
-    assert str(caught.value) == "--set: job.collective: no such protocol file; found 'gone.py'; allowed: a .py file"
+        load_scenario("switchml", ["job.protocol=gone.py:X"])
+    assert str(caught.value) == "--set: job.protocol: no such protocol file; found 'gone.py'; allowed: a .py file"
 
 
 def test_a_scenario_file_cannot_name_it(here: Path) -> None:
     loaded = load_scenario("switchml", [own("BF16")[1]])
     assert code_words(loaded) == list(own("BF16"))
-    assert with_stock_code(loaded).job.collective == protocol_of("bf16.py:BF16").like == "switchml"
+    assert with_stock_code(loaded).job.protocol == protocol_of("bf16.py:BF16").like == "switchml"
     (here / "s.yaml").write_text(dump_scenario(loaded), encoding="utf-8")
     with pytest.raises(ScenarioError) as caught:
         load_scenario("s.yaml")
     assert str(caught.value).endswith(
-        "job.collective: a scenario file cannot name code to run; found 'bf16.py:BF16'; allowed: "
-        f"{', '.join(names())}; give it on the command line: --set job.collective=bf16.py:BF16"
+        "job.protocol: a scenario file cannot name code to run; found 'bf16.py:BF16'; allowed: "
+        f"{', '.join(names())}; give it on the command line: --set job.protocol=bf16.py:BF16"
     )
 
 

@@ -18,9 +18,9 @@ import pytest
 from testbed.faults.kinds.loss import Loss
 from testbed.runs.run import judge_scenario
 from testbed.scenario import builtin_names, load_scenario
-from testbed.scenario.known import protocol_of
+from testbed.scenario.keys.transport import Transport
 from testbed.scenario.model import Scenario
-from testbed.scenario.transport import Transport
+from testbed.scenario.protocols.known import protocol_of
 from tests.support.scaled import at_rate, lasting
 from topologies import DIRECTIONS
 
@@ -74,10 +74,10 @@ def _lossy(name: str) -> Scenario:
         description="", world="simulated", capture=False, trace=False, dilation=1, expect="pass", source="",
         switch=switch, background=tuple(flow for flow in scenario.background if flow.kind != "tcp"),
         transport=_selective(
-            scenario.transport, protocol_of(scenario.job.collective).recoveries(), "irn-rack" if name in RACK else "irn"
+            scenario.transport, protocol_of(scenario.job.protocol).recoveries(), "irn-rack" if name in RACK else "irn"
         ),
         beside=tuple(
-            replace(each, transport=_selective(each.transport, protocol_of(each.job.collective).recoveries()))
+            replace(each, transport=_selective(each.transport, protocol_of(each.job.protocol).recoveries()))
             for each in scenario.beside
         ),
         faults=(Loss("loss", links=links, directions=DIRECTIONS, rate=LOSS),),
@@ -91,7 +91,7 @@ def cases() -> dict[str, Scenario]:
     found: dict[Scenario, str] = {}
     for name in builtin_names():
         scenario = load_scenario(name)
-        if any(part.job.collective == "flows" for part in scenario.parts):
+        if any(part.job.protocol == "flows" for part in scenario.parts):
             continue
         if name not in WITHOUT_SELECTIVE and scenario.world != "lab" and scenario.pfc is None:
             found.setdefault(replace(_lossy(name), name="same", time_limit_ns=1, seed=1), name)
@@ -124,7 +124,7 @@ def test_timers_take_little(name: str) -> None:
 def test_exceptions_are_built_in() -> None:
     assert {*RACK, *LONG} <= set(cases())
     for name in WITHOUT_SELECTIVE:
-        assert protocol_of(load_scenario(name).job.collective).recoveries() == ("gbn",)
+        assert protocol_of(load_scenario(name).job.protocol).recoveries() == ("gbn",)
 
 
 def test_jobs_last_as_long_at_each_rate() -> None:

@@ -119,7 +119,7 @@ def test_a_protocol_that_gives_a_wrong_value_is_named(
     monkeypatch.chdir(tmp_path)
     text = CALLABLES[name].replace("{value}", VALUES[value])
     Path("mine.py").write_text(f"{bf16}\n{text}\n", encoding="utf-8")
-    code = main([*RUN, "--set", "job.collective=mine.py:OWN", "-q", "--json", "--out", "run"])
+    code = main([*RUN, "--set", "job.protocol=mine.py:OWN", "-q", "--json", "--out", "run"])
     told, errors = capsys.readouterr()
     assert "Traceback" not in told + errors
     assert "internal error" not in told + errors
@@ -173,7 +173,7 @@ def test_a_protocol_that_gives_a_wrong_value_is_named(
         ("checkers=lambda: (Checker('near', 7, 'near'),)", "protocol OWN has a checker that is none (checkers)"),
         ("hunt=7", "OWN.hunt: the protocol cannot have this; found 7; allowed: "),
         ("like=7", "OWN.like: the protocol cannot have this; found 7; allowed: text"),
-        ("like='nope'", "protocol OWN does not say which collective of ours a kept scenario file names instead of it"),
+        ("like='nope'", "protocol OWN does not say which protocol of ours a kept scenario file names instead of it"),
     ],
 )  # fmt: skip
 def test_a_protocol_that_defines_a_wrong_value_is_refused(
@@ -182,9 +182,9 @@ def test_a_protocol_that_defines_a_wrong_value_is_refused(
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(f"{bf16}\nOWN = otherwise(BF16, {fields})\n", encoding="utf-8")
     with pytest.raises(ScenarioError) as caught:
-        load_scenario("switchml", ["job.collective=mine.py:OWN"])
+        load_scenario("switchml", ["job.protocol=mine.py:OWN"])
     assert told in str(caught.value)
-    assert "mine.py" in str(caught.value) or "job.collective" in str(caught.value)
+    assert "mine.py" in str(caught.value) or "job.protocol" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -200,6 +200,7 @@ def test_a_protocol_that_defines_a_wrong_value_is_refused(
             "this; found 7; allowed: a function")),
     ],
 )  # fmt: skip
+@pytest.mark.protocols("switchml")
 def test_a_hunt_that_is_wrong_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bf16: str, hunt: str, told: str
 ) -> None:
@@ -211,6 +212,7 @@ def test_a_hunt_that_is_wrong_is_refused(
     assert "mine.py" in str(caught.value)
 
 
+@pytest.mark.protocols("switchml")
 def test_what_a_hunt_does_wrong_is_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bf16: str) -> None:
     monkeypatch.chdir(tmp_path)
     text = (
@@ -309,10 +311,10 @@ def test_a_list_of_evidence_will_do_and_the_result_goes_by_the_name_of_the_funct
             "--check: there is a checker of this name already, of the testbed; found 'liveness' of mine.py:liveness"),
         ("def f(context): pass", ("--check", "mine.py:f", "--check", "./mine.py:f"),
             "--check: there is a checker of this name already, of mine.py:f; found 'f' of ./mine.py:f"),
-        ("def near(context): pass\nOWN = NEAR", ("--set", "job.collective=mine.py:OWN", "--check", "mine.py:near"),
+        ("def near(context): pass\nOWN = NEAR", ("--set", "job.protocol=mine.py:OWN", "--check", "mine.py:near"),
             "--check: there is a checker of this name already, of mine.py:OWN; found 'near' of mine.py:near"),
         ("OWN = otherwise(BF16, checkers=lambda: (Checker('bit_exact', near, 'near'),))",
-            ("--set", "job.collective=mine.py:OWN"),
+            ("--set", "job.protocol=mine.py:OWN"),
             "mine.py: there is a checker of this name already, of the testbed; found 'bit_exact' of mine.py:OWN"),
         ("from testbed.checkers import register_checker\nregister_checker('bit_exact', near, proves='near')\nf = near",
             ("--check", "mine.py:f"), "a checker named 'bit_exact' is registered already, by the testbed"),

@@ -12,6 +12,7 @@ from switch_nodes.grid.tables import slot_table
 from switch_nodes.jobs import AggregatorKnobs
 from switch_nodes.netreduce.tables import CONNECTION_TABLE, LEAF_SLOT_TABLE, SLOT_TABLE
 from switch_nodes.switchml.tables import SLOT_TABLE as SWITCHML_TABLE
+from workloads import automaton
 from workloads.automaton import UNFORESEEN, Automaton, Transitions, words
 from workloads.rc import REQUESTER_TABLE, RESPONDER_TABLE
 from workloads.rc.dcqcn_table import REACTION_TABLE
@@ -115,3 +116,21 @@ def test_every_pair_has_an_answer(name: str) -> None:
             after = table[before, cause][0]
             assert type(after) is type(state)
             assert (before, cause) in table or after is before
+
+
+@pytest.mark.parametrize("table", [CONNECTION_TABLE, SLOT_TABLE, LEAF_SLOT_TABLE], ids=["connection", "slot", "leaf"])
+def test_a_look_up_of_netreduce_calls_no_python(table: Automaton) -> None:  # type: ignore[type-arg]
+    """`Enum` computes a hash from the name, in Python, for each packet."""
+    (state, cause), (_, action) = next(iter(table.items()))
+    for named in (state, cause, action):
+        assert type(named).__hash__ is object.__hash__
+        assert {member: member.name for member in type(named)}[named] == named.name
+
+
+def test_a_table_is_numbered_once_and_nobody_shares_the_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Automaton("light", {(Light.OFF, Light.ON): (Light.ON, Light.ON)}, Light.OFF, {})
+    after, actions = table.numbered(Light, Light)
+    monkeypatch.setattr(automaton, "number_of", lambda named: pytest.fail(f"numbers {named} again"))
+    assert (after, actions) == table.numbered(Light, Light)
+    after.clear()
+    assert table.numbered(Light, Light)[0] != after

@@ -35,6 +35,10 @@ def the_compiled_bodies() -> Any:
     for name in ("quantise", "dequantise"):
         getattr(library, f"probe_{name}").argtypes = [_P, _P, _I, _D]
         getattr(library, f"probe_{name}").restype = None
+    library.probe_largest_exponents.argtypes, library.probe_largest_exponents.restype = [_P, _I, _P, _I, _I], None
+    library.probe_draw_words.argtypes = [_P, _I, *[ctypes.c_uint64] * 3]
+    library.probe_draw_words.restype = None
+    library.probe_shape_floats.argtypes, library.probe_shape_floats.restype = [_P, _I], None
     return library
 
 
@@ -80,6 +84,43 @@ def test_integers_become_floats(compiled: Any, data: bytes, scale: float) -> Non
     kernels.dequantise(ours, 0, data, 0, count, scale)
     compiled.probe_dequantise(theirs.ctypes.data, data, count, scale)
     assert ours.tobytes() == theirs.tobytes()
+
+
+patterns = arrays.arrays(np.uint32, st.integers(0, 300), elements=st.integers(0, 2**32 - 1))
+
+
+@given(patterns, st.integers(1, 20), st.integers(0, 3))
+def test_the_largest_exponent_of_each_half(compiled: Any, bits: np.ndarray, half: int, more: int) -> None:
+    """Also of NaNs, of a last half that is not whole, and of halves behind the last value."""
+    count, values = -(-len(bits) // half) + more, bits.view(np.float32)
+    ours, theirs = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
+    if count:
+        kernels.largest_exponents(ours, values, half)
+    compiled.probe_largest_exponents(theirs.ctypes.data, count, values.ctypes.data, len(values), half)
+    slow = [max([word >> 23 & 0xFF for word in bits[k * half :][:half].tolist()], default=0) for k in range(count)]
+    assert ours.tolist() == theirs.tolist() == slow
+
+
+@given(patterns)
+def test_random_words_become_floats(compiled: Any, words: np.ndarray) -> None:
+    every = np.arange(512, dtype=np.uint32) << np.uint32(23) | np.uint32(5)
+    for each in (words, every):
+        ours, theirs = each.copy(), each.copy()
+        kernels.shape_floats(ours)
+        compiled.probe_shape_floats(theirs.ctypes.data, len(theirs))
+        assert ours.tolist() == theirs.tolist()
+        assert np.isfinite(ours.view(np.float32)).all()
+
+
+keys = st.integers(0, 2**64 - 1)
+
+
+@given(st.integers(0, 40), st.integers(0, 40) | st.integers(0, 2**40), keys, keys)
+def test_random_words_are_those_of_numpy(compiled: Any, count: int, first: int, key0: int, key1: int) -> None:
+    ours, theirs = np.zeros(count, np.uint32), np.zeros(count, np.uint32)
+    kernels.draw_words(ours, first, key0, key1)
+    compiled.probe_draw_words(theirs.ctypes.data, count, first, key0, key1)
+    assert ours.tolist() == theirs.tolist()
 
 
 def test_fields_stand_in_network_byte_order() -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from switch_nodes import kinds
 from testbed.plan.contract import planned_protocol
-from testbed.scenario import known, named
-from testbed.scenario.own_code import is_in_file, is_own_code
+from testbed.scenario.protocols import known, named
+from testbed.scenario.protocols.own_code import is_in_file, is_own_code
 from tests.support.packages import install, metadata
 from workloads import plugins
 from workloads.errors import ScenarioError
@@ -50,7 +50,7 @@ def test_a_package_adds_a_protocol_and_a_program(site: Path) -> None:
     assert "thirds" in named.protocol_names()
     assert "thirds" in known.programs
     assert inspect.unwrap(planned_protocol("thirds").plan).__module__ == "thirds"
-    assert known.collectives["thirds"].endswith("(package ina-testbed-thirds 0.1)")
+    assert known.summaries["thirds"].endswith("(package ina-testbed-thirds 0.1)")
     assert is_own_code("thirds")
     assert not is_in_file("thirds")
     assert not is_own_code("switchml")
@@ -85,6 +85,7 @@ def test_its_files_are_known_without_running_them(site: Path) -> None:
     ],
     ids=["fails", "lacks", "other", "name", "ours", "capital"],
 )  # fmt: skip
+@pytest.mark.protocols("ring")
 def test_what_is_no_protocol_names_the_package(site: Path, text: str, name: str, told: str) -> None:
     (site / "thirds.py").write_text(text + "\n", encoding="utf-8")
     add(site, "thirds:PROTOCOL", name=name)

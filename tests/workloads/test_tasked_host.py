@@ -12,10 +12,13 @@ from testbed.history.verdict import Verdict
 from testbed.train.network import Tasks
 from testbed.train.planning import TrainingSource, carries_all, judged_plan, training_plan
 from testbed.train.simulated import SimulatedNetwork
+from tests.support.floors import ROOT
 from workloads.config import MeshTask
 from workloads.errors import InternalError
 from workloads.events import CollectiveCompleted, CollectiveStarted, WorkerFinished
 from workloads.gradients import create_source
+from workloads.gradients.external import ExternalSource, PostedPieces, attach_sources, attached_source
+from workloads.hosts import create_host
 from workloads.tasked_host import with_mesh
 
 SCENARIOS = ("switchml-lossy", "switchml-uc-lossy", "atp-lossy", "esa-lossy", "ps-lossy", "grid")
@@ -25,8 +28,8 @@ ORDER = ("", "reduce_scatter", "broadcast", "", "", "barrier", "all_gather", "al
 
 
 class Trained:
-    def __init__(self, scenario: str) -> None:
-        source, self.records = TrainingSource(scenario, ("job.dtype=float32",)), []
+    def __init__(self, scenario: str, *changes: str) -> None:
+        source, self.records = TrainingSource(scenario, ("job.dtype=float32", *changes)), []
         plan = training_plan(source.sized(PIECE))
         assert carries_all(plan)
         self.ranks = len(plan.workers)
@@ -58,6 +61,30 @@ def test_sums_and_other_operations_follow_one_another(scenario: str) -> None:
             np.testing.assert_allclose(totals[0], np.sum(vectors, axis=0), rtol=1e-3, atol=1e-4)
         if operation == "broadcast":
             assert {total.tobytes() for total in totals} == {vectors[1].tobytes()}
+
+
+def test_workers_of_the_users_own_need_not_know_of_the_mesh() -> None:
+    """They make a Machine for the gradients that `source_of` gives them. Theirs cut floats to 8 bits of fraction."""
+    trained = Trained("switchml-lossy", f"job.protocol={ROOT}/playbooks/protocols/bf16.py:BF16")
+    assert trained.bad.keys() <= {"training", "transparency", "credit_bound"}, trained.bad  # no ranks here
+    for operation, vectors, totals in zip(ORDER, trained.before, trained.after, strict=True):
+        if not operation:
+            np.testing.assert_allclose(totals[0], np.sum(vectors, axis=0), atol=len(vectors) * 0.03)
+            assert np.abs(totals[0] - np.sum(vectors, axis=0)).max() > 1e-3, "they cut"
+        if operation == "broadcast":
+            assert {total.tobytes() for total in totals} == {vectors[1].tobytes()}
+
+
+def test_a_source_that_was_attached_before_stays() -> None:
+    """Sources of a training outlast the Machine that gets its part of one."""
+    plan = training_plan(TrainingSource("switchml").sized(PIECE))
+    sources = {rank: ExternalSource(PostedPieces(), 8) for rank in range(len(plan.workers))}
+    attach_sources(sources)
+    try:
+        create_host(plan.workers[1])
+        assert [attached_source(rank) for rank in sources] == list(sources.values())
+    finally:
+        attach_sources({})
 
 
 def test_events_have_the_numbers_of_the_training() -> None:

@@ -14,7 +14,7 @@ from workloads.worker import WorkerMachine
 def make(**options):
     transport = options.pop("transport", {})
     plan = rack_plan(
-        2, job={"collective": "shift", "size_bytes": 20_000, "message_packets": 4, **options}, transport=transport
+        2, job={"protocol": "shift", "size_bytes": 20_000, "message_packets": 4, **options}, transport=transport
     )
     workers = []
     for config in plan.workers:
@@ -82,7 +82,7 @@ def test_a_job_of_three_iterations(batched):
 
 
 def test_a_ring_of_two():
-    plan, workers = make(collective="ring")
+    plan, workers = make(protocol="ring")
     exchange(workers)
     expected = sha256(ring_fold(contributions(plan, 0), "sum", "float32"))
     assert [events(worker, CollectiveCompleted)[0].sha256 for worker in workers] == [expected] * 2
@@ -144,7 +144,7 @@ def test_a_failed_queue_pair_fails_the_worker_once_with_its_reason():
 def test_a_worker_holds_its_gradient_and_one_result_only():
     import tracemalloc
 
-    plan = rack_plan(2, job={"collective": "netreduce", "size_bytes": 8_000_000})
+    plan = rack_plan(2, job={"protocol": "netreduce", "size_bytes": 8_000_000})
     tracemalloc.start()
     config = plan.workers[0]
     worker = WorkerMachine(config, create_source(config.workload, 0, 2))
@@ -154,3 +154,11 @@ def test_a_worker_holds_its_gradient_and_one_result_only():
     assert kept < 2.2 * 8_000_000
     assert peak < 2.5 * 8_000_000
     assert np.prod(worker._result.shape) == 2_000_000
+
+
+@pytest.mark.parametrize(("protocol", "is_one"), [("ring", True), ("shift", False)])
+def test_a_ring_needs_one_memory_for_gradient_and_result(protocol, is_one):
+    _, workers = make(protocol=protocol)
+    source = create_source(workers[0]._config.workload, 0, 2)
+    assert np.shares_memory(workers[0]._gradient, workers[0]._result) == is_one
+    assert workers[0]._gradient.tobytes() == source.gradient(0).tobytes()

@@ -47,7 +47,8 @@ class Pressure:
         (`Tensor.ahead`). The bytes of a job change by whole iterations: all workers agree."""
         if not self._used:
             return 0
-        first = min(max(0, packet - ahead) * self._block, self._elements - 1)
+        first = packet - ahead if packet > ahead else 0
+        first = min(first * self._block, self._elements - 1)
         layer = len(self._ends) - 1 - bisect_right(self._ends, first)
         found = self._known.get(layer)
         if found is None:

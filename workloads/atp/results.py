@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
+from typing import Any
+
 __all__ = ["KeptResults"]
 
 
@@ -10,12 +13,15 @@ class KeptResults:
     p + W - 1. So all other workers wait for a packet between p - W and p + W."""
 
     def __init__(self, window: int) -> None:
-        self._kept: list[tuple[int, bytes] | None] = [None] * (2 * window)
+        self._size = 2 * window
+        self._packets: Any = array("q", [-1]) * self._size
+        self._frames: list[bytes | None] = [None] * self._size
 
     def keep(self, packet: int, frame: bytes) -> None:
-        self._kept[packet % len(self._kept)] = packet, frame
+        index = packet % self._size
+        self._packets[index], self._frames[index] = packet, frame
 
     def find(self, packet: int) -> bytes | None:
         """The frame of its result, which was sound."""
-        found = self._kept[packet % len(self._kept)]
-        return found[1] if found is not None and found[0] == packet else None
+        index = packet % self._size
+        return self._frames[index] if self._packets[index] == packet else None

@@ -1,6 +1,8 @@
 cimport cython
 
 from workloads.datagrams.slots cimport SlotTable
+from workloads.atp.pressure cimport Pressure
+from workloads.atp.results cimport KeptResults
 from workloads.atp.window cimport SendWindow
 from workloads.datagrams.arrival cimport Arrival
 from workloads.datagrams.quantisation cimport Tensor
@@ -15,7 +17,9 @@ cdef long long _DATA, _RESULT, _EXPONENTS, _NACK, _RATE, _EMPTY, _RESEND, _COLLI
 
 
 cdef class AtpWorker(QuickWorker):
-    cdef public object _config, _kept, _pressure, _answers
+    cdef public object _config, _answers
+    cdef public Pressure _pressure
+    cdef public KeptResults _kept
     cdef public set _groups
     cdef public SlotTable _slots
     cdef public object _alone, _everybody

@@ -291,11 +291,6 @@ class AtpWorker(QuickWorker):
 
 
 def create_worker(config: AtpConfig, start_ns: int) -> HostMachine:
-    """An AtpWorker with its gradient source, in a training next to its mesh. Raises ScenarioError for what cannot be
-    served, HostCapabilityError when its data is not installed."""
-    source = source_of(config)
-    if config.mesh is None:
-        return AtpWorker(config, source, start_ns=start_ns)
-    from workloads.tasked_host import with_mesh  # for trainings
-
-    return with_mesh(config.mesh, source, lambda own: AtpWorker(config, own, start_ns=start_ns), start_ns)
+    """An AtpWorker with its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError
+    when its data is not installed."""
+    return AtpWorker(config, source_of(config), start_ns=start_ns)

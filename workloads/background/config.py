@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workloads.wire import Envelope
+from workloads.wire.places import UDP_PAYLOAD_AT
 
 __all__ = ["HEADERS_BYTES", "FlowConfig"]
 
-HEADERS_BYTES = 14 + 20 + 8
+HEADERS_BYTES = UDP_PAYLOAD_AT
 """Ethernet, IPv4, UDP"""
 
 

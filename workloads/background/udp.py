@@ -11,13 +11,11 @@ from workloads.background.config import HEADERS_BYTES, FlowConfig
 from workloads.events import FlowReceived, FlowSent
 from workloads.machine import Buffer, FrameBatch
 from workloads.wire.envelope import encode_envelope
+from workloads.wire.places import DPORT, FLOW, PROTOCOL_AT, TOS_AT
 
 __all__ = ["UdpSink", "UdpSource"]
 
 _BITS_NS = 8 * 10**9
-_DPORT_AT = 14 + 20 + 2
-_FLOW_AT, _FLOW_END = 26, 38
-"""IPv4 addresses and UDP ports in a frame without IP options: together a flow's name on the wire"""
 _MOST_BEHIND_NS = 50_000_000
 """Longest delay of a datagram. A source that could not send for longer skips it, as its queue would have overflowed."""
 
@@ -35,7 +33,7 @@ class UdpSource:
         self._begin = start_ns + config.start_ns
         self._end = None if config.stop_ns is None else start_ns + config.stop_ns
         head = bytearray(encode_envelope(config.envelope, config.payload_bytes))
-        head[_DPORT_AT : _DPORT_AT + 2] = config.dport.to_bytes(2, "big")
+        head[DPORT] = config.dport.to_bytes(2, "big")
         self._head, self._filler = bytes(head), bytes(config.payload_bytes - 8)
         self._number = self._skipped = self._sent = 0
         size = config.size_bytes
@@ -98,18 +96,18 @@ class UdpSink:
 
     def receive(self, frame: Buffer, now: int) -> bool:
         """Whether the frame is of this flow (then it was counted)."""
-        if bytes(frame[_FLOW_AT:_FLOW_END]) != self._name or len(frame) < HEADERS_BYTES or frame[23] != 17:
+        if bytes(frame[FLOW]) != self._name or len(frame) < HEADERS_BYTES or frame[PROTOCOL_AT] != 17:
             return False
-        self._count(1, int(frame[15] & 3 == 3), now)
+        self._count(1, int(frame[TOS_AT] & 3 == 3), now)
         return True
 
     def receive_rows(self, batch: FrameBatch, now: int) -> None:
         """As `receive` for each row."""
         rows = batch.frames[: batch.count]
-        ours = (rows[:, _FLOW_AT:_FLOW_END] == self._name_row).all(axis=1) & (rows[:, 23] == 17)
+        ours = (rows[:, FLOW] == self._name_row).all(axis=1) & (rows[:, PROTOCOL_AT] == 17)
         ours &= batch.lengths[: batch.count] >= HEADERS_BYTES
         if ours.any():
-            self._count(int(ours.sum()), int((rows[ours, 15] & 3 == 3).sum()), now)
+            self._count(int(ours.sum()), int((rows[ours, TOS_AT] & 3 == 3).sum()), now)
 
     def _count(self, packets: int, marked: int, now: int) -> None:
         self.packets += packets

@@ -36,6 +36,12 @@ class Collective(Protocol):
         ...
 
     @property
+    def reads_once(self) -> bool:
+        """Whether the gradient and the result may be in the same memory: it reads no element of the gradient after it
+        wrote that of the result."""
+        ...
+
+    @property
     def hears_acks_late(self) -> bool:
         """Until something else happens, an ACK of a message that it sent changes nothing but its event. So it may be
         heard later than it came."""
@@ -97,6 +103,10 @@ class Teller:
         self._hash, self._hashed, self._end = hashlib.sha256(), 0, 0
         self._final = 0
         self._hash_at: int | None = None
+
+    @property
+    def reads_once(self) -> bool:
+        return False
 
     @property
     def hears_acks_late(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Self
 
 from workloads.config import ArithmeticSpec
 from workloads.machine import Buffer
-from workloads.wire.layout import Field, Layout, WireError
+from workloads.wire.layout import Field, Layout, WireError, packer_of
 
 __all__ = [
     "DTYPE_CODES",
@@ -55,6 +55,7 @@ INA_LAYOUT = Layout(
     source="decided here (docs/netreduce.md)",
 )
 INA_HEADER_BYTES = INA_LAYOUT.size
+_WORDS = packer_of(INA_LAYOUT.words(("op", "dtype"), ("flags", "agg")))
 _MSG_ID_AT, _MAX_MSG_ID = INA_LAYOUT.place("msg_id")
 _PACKETS_AT, _MAX_PACKETS = INA_LAYOUT.place("msg_len_pkts")
 _END_AT, _ = INA_LAYOUT.place("end")
@@ -81,20 +82,17 @@ class InaHeader:
     @classmethod
     def decode(cls, data: Buffer, offset: int = 0) -> Self:
         """Raises WireError when `data` ends too early, or magic or version is not ours."""
-        values = INA_LAYOUT.unpack(data, offset)
-        if values["magic"] != INA_MAGIC or values["version"] != INA_VERSION:
-            raise WireError(f"no INA header of version {INA_VERSION}: {values['magic']:#04x} {values['version']}")
-        return cls(
-            ring_id=values["ring_id"],
-            rank=values["rank_high"] << 8 | values["rank"],
-            size=values["size_high"] << 8 | values["size"],
-            msg_id=values["msg_id"],
-            msg_len_pkts=values["msg_len_pkts"],
-            op=values["op"],
-            dtype=values["dtype"],
-            end=bool(values["end"]),
-            agg=bool(values["agg"]),
+        if len(data) - offset < INA_HEADER_BYTES:
+            INA_LAYOUT.unpack(data, offset)  # raises
+        magic, version, codes, flags, ring, rank, size, message, packets, rank_high, size_high = _WORDS.unpack_from(
+            data, offset
         )
+        if magic != INA_MAGIC or version != INA_VERSION:
+            raise WireError(f"no INA header of version {INA_VERSION}: {magic:#04x} {version}")
+        return cls(
+            ring, rank_high << 8 | rank, size_high << 8 | size, message, packets, codes >> 4, codes & 15,
+            flags & 2 != 0, flags & 1 != 0,
+        )  # fmt: skip
 
     def encode(self) -> bytes:
         """Raises WireError when a value does not fit its field."""

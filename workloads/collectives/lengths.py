@@ -52,6 +52,6 @@ def require_ring(kind: str) -> None:
     """Raises ScenarioError when it is none."""
     if kind not in KINDS_OF_JOBS:
         raise ScenarioError(
-            "no ring is of that kind, and the worker's configuration has no phases", key="job.collective", found=kind,
+            "no ring is of that kind, and the worker's configuration has no phases", key="job.protocol", found=kind,
             allowed=f"{', '.join(KINDS_OF_JOBS)}; any other with the phases of a plan",
         )  # fmt: skip

@@ -21,13 +21,14 @@ from workloads.collectives.arithmetic import fold
 from workloads.collectives.base import Teller, segment
 from workloads.collectives.messages import LONGEST_PACKETS, OwnMessage, TakenMessage, longest_message, messages_of
 from workloads.collectives.moves import held_of_task, own_block
-from workloads.collectives.slots import ReceiveSlots, Verbs
+from workloads.collectives.slots import ReceiveSlots
 from workloads.config import MeshTask, PhaseConfig, WorkerConfig
 from workloads.errors import ScenarioError
 from workloads.events import CollectiveStarted, MessageAcked, MessagePosted, MessageReceived
 from workloads.gradients import Vector
 from workloads.native.checksum import crc32
 from workloads.rc import ReceiveCompleted, SendCompleted, SendRequest
+from workloads.transports.endpoint import Verbs
 
 __all__ = ["MeshCollective"]
 

@@ -29,12 +29,13 @@ from collections.abc import Callable
 from workloads.collectives.base import RankOfRing, segment
 from workloads.collectives.ina_header import DTYPE_CODES, INA_HEADER_BYTES, OP_CODES, InaHeader, InaHeaders
 from workloads.collectives.lengths import Piece, cut_gradient
-from workloads.collectives.slots import ReceiveSlots, Verbs
+from workloads.collectives.slots import ReceiveSlots
 from workloads.config import WorkerConfig
 from workloads.events import MessageAcked, MessagePosted, MessageReceived
 from workloads.gradients import Vector
 from workloads.native.checksum import crc32
 from workloads.rc import ReceiveCompleted, SendCompleted, SendRequest
+from workloads.transports.endpoint import Verbs
 from workloads.wire import WireError
 
 __all__ = ["NetReduceCollective"]

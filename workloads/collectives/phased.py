@@ -35,11 +35,11 @@ from workloads.collectives.kinds import KINDS_OF_PHASES, ring_kind
 from workloads.collectives.netreduce import NetReduceCollective
 from workloads.collectives.ring import RingCollective
 from workloads.collectives.schedules import chunk_bounds
-from workloads.collectives.slots import Verbs
 from workloads.config import ELEMENT_BYTES, WorkerConfig
 from workloads.errors import ScenarioError
 from workloads.gradients import Vector
 from workloads.rc import ReceiveCompleted, SendCompleted
+from workloads.transports.endpoint import Verbs
 
 __all__ = ["PhasedCollective", "ring_of_phase"]
 

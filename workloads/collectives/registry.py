@@ -9,11 +9,11 @@ from workloads.collectives.meshed import MeshCollective
 from workloads.collectives.netreduce import NetReduceCollective
 from workloads.collectives.phased import PhasedCollective
 from workloads.collectives.ring import RingCollective
-from workloads.collectives.slots import Verbs
 from workloads.collectives.staged import StagedCollective
 from workloads.collectives.traced import TracedCollective
 from workloads.config import CHANNEL, WorkerConfig
 from workloads.traces.program import TracedConfig
+from workloads.transports.endpoint import Verbs
 
 __all__ = ["create_collective"]
 

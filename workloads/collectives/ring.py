@@ -27,6 +27,7 @@ import numpy as np
 
 from workloads.collectives.arithmetic import fold
 from workloads.collectives.base import RankOfRing, segment
+from workloads.collectives.plain_ring import RingPlace
 from workloads.collectives.schedules import (
     CHAINS,
     chunk_bounds,
@@ -35,13 +36,14 @@ from workloads.collectives.schedules import (
     most_messages,
     ring_schedule,
 )
-from workloads.collectives.slots import ReceiveSlots, Verbs
+from workloads.collectives.slots import ReceiveSlots
 from workloads.config import WorkerConfig
 from workloads.errors import ScenarioError
 from workloads.events import MessageAcked, MessagePosted, MessageReceived
 from workloads.gradients import Vector
 from workloads.native.checksum import crc32
 from workloads.rc import ReceiveCompleted, SendCompleted, SendRequest
+from workloads.transports.endpoint import Verbs
 
 __all__ = ["RingCollective"]
 
@@ -51,7 +53,8 @@ queues"""
 
 
 class RingCollective(RankOfRing):
-    """One rank of the ring. Raises ScenarioError for an arithmetic whose partial results lose what the sum needs."""
+    """One rank, a `PlainRing`. Raises ScenarioError for an arithmetic whose partial results lose what the sum
+    needs."""
 
     def __init__(self, worker: WorkerConfig, endpoint: Verbs, elements: int, iterations: int) -> None:
         config, path_mtu = worker.collective, worker.to_successor.path_mtu
@@ -60,19 +63,20 @@ class RingCollective(RankOfRing):
                 "a ring adds step by step and would saturate early", key="job.dtype", found="int32sat",
                 allowed="float32, int32",
             )  # fmt: skip
-        self._config, self._endpoint, self._send_qpn = config, endpoint, worker.to_successor.qpn
+        self.config = config
+        self._endpoint, self._send_qpn = endpoint, worker.to_successor.qpn
         self._path_mtu = path_mtu
         self._schedule(elements)
         self._stepwise = not config.pipelined and config.kind not in CHAINS
         most = max(elements, config.takes_in or 0)
         longest = longest_packets(config, most, path_mtu)
         enough = 2 * most_messages(config, most, path_mtu)  # an iteration ahead
-        self._window = max(2, config.window_messages, min(enough, _WINDOW_PACKETS // longest))
-        self._slot_bytes = longest * path_mtu
+        self.window = max(2, config.window_messages, min(enough, _WINDOW_PACKETS // longest))
+        self.slot_bytes = longest * path_mtu
         super().__init__(
             worker,
             ReceiveSlots(
-                endpoint, worker.from_predecessor.qpn, config, count=2 * self._window, slot_bytes=self._slot_bytes,
+                endpoint, worker.from_predecessor.qpn, config, count=2 * self.window, slot_bytes=self.slot_bytes,
             ),
             iterations,
         )  # fmt: skip
@@ -95,13 +99,42 @@ class RingCollective(RankOfRing):
         return self._to_send
 
     @property
+    def reads_once(self) -> bool:
+        return self.config.kind == "ring"
+
+    @property
     def hears_acks_late(self) -> bool:
         posted = self._posted
-        waits = self._stepwise or bool(self._arrivals) or posted - self._acked >= self._window
+        waits = self._stepwise or bool(self._arrivals) or posted - self._acked >= self.window
         return posted < self._to_send and not waits and not self._phase
 
+    @property
+    def is_plain(self) -> bool:
+        config = self.config
+        return (
+            (config.kind, config.verb, config.arithmetic.op) == ("ring", "write", "sum")
+            and not (self._stepwise or self._phase or self._arrivals or self._slots.posts_late or self.problem)
+            and self._iteration >= 0 and self._consumed < self._to_receive
+        )  # fmt: skip
+
+    @property
+    def queue_pairs(self) -> tuple[int, int]:
+        return self._send_qpn, self._slots.qpn
+
+    @property
+    def place(self) -> RingPlace:
+        return RingPlace(self._send_base, self._receive_base, self._posted, self._acked, self._consumed)
+
+    @property
+    def memory(self) -> tuple[memoryview, memoryview, memoryview]:
+        return self._gradient, self._result, self._slots.memory
+
+    def come_to(self, posted: int, acked: int, consumed: int, taken: int, now: int) -> None:
+        self._slots.arrived(consumed - self._consumed, taken, now)
+        self._posted, self._acked, self._consumed = posted, acked, consumed
+
     def open(self, now: int) -> None:
-        self._slots.post(self._window, now)
+        self._slots.post(self.window, now)
 
     def start(self, iteration: int, gradient: Vector, result: Vector, now: int) -> None:
         if self._iteration >= 0:
@@ -110,7 +143,7 @@ class RingCollective(RankOfRing):
         if len(gradient) != self._elements:
             self._schedule(len(gradient))
         self._begin(iteration, gradient, result, self._to_send)
-        if self._config.kind == "ring_all_gather":
+        if self.config.kind == "ring_all_gather":
             self._keep_own()
         self._posted = self._acked = self._consumed = 0
         if not self._to_receive:  # the head of a chain
@@ -128,15 +161,15 @@ class RingCollective(RankOfRing):
 
     def _schedule(self, elements: int) -> None:
         """Make the schedules for sending and receiving `elements` elements in an iteration."""
-        config, self._elements = self._config, elements
-        self._sends = ring_schedule(config, config.rank, elements, self._path_mtu)
+        config, self._elements = self.config, elements
+        self.sends = ring_schedule(config, config.rank, elements, self._path_mtu)
         coming = elements if config.takes_in is None else config.takes_in
-        self._receives = ring_schedule(config, (config.rank - 1) % config.size, coming, self._path_mtu)
-        self._to_send, self._to_receive = len(self._sends), len(self._receives)
+        self.receives = ring_schedule(config, (config.rank - 1) % config.size, coming, self._path_mtu)
+        self._to_send, self._to_receive = len(self.sends), len(self.receives)
 
     def _keep_own(self) -> None:
         """The chunk of this rank is the first that it sends, from the result."""
-        start, stop = chunk_bounds(self._elements, self._config.size)[self._config.rank]
+        start, stop = chunk_bounds(self._elements, self.config.size)[self.config.rank]
         self._result[start:stop] = self._gradient[start:stop]
 
     def _advance(self, now: int) -> None:
@@ -148,11 +181,11 @@ class RingCollective(RankOfRing):
 
     def _consume(self, now: int) -> bool:
         """Take the oldest arrival into the result; False when it must wait for an acknowledgement."""
-        config, step = self._config, self._receives.steps[self._consumed]
+        config, step = self.config, self.receives.steps[self._consumed]
         is_final = gathers(config, step)
         if is_final and self._waits_for_ack(step):
             return False
-        start, stop = self._receives.span(self._consumed)
+        start, stop = self.receives.span(self._consumed)
         arrival, message = self._arrivals.popleft(), self._receive_base + self._consumed
         if (arrival.imm, arrival.length) != (message & 0xFFFF_FFFF, stop - start):
             self._fail(
@@ -179,36 +212,35 @@ class RingCollective(RankOfRing):
     def _waits_for_ack(self, step: int) -> bool:
         """This rank sent its partial sum of the elements that came in `step` in step s+1-P, in the same place of that
         step, if at all."""
-        firsts, sent_in = self._sends.firsts, step + 1 - self._config.size
+        firsts, sent_in = self.sends.firsts, step + 1 - self.config.size
         if sent_in < 0 or firsts[sent_in] == firsts[sent_in + 1]:
             return False
-        place = self._consumed - self._receives.firsts[step]
+        place = self._consumed - self.receives.firsts[step]
         return self._acked <= firsts[sent_in] + place
 
     def _may_send(self) -> bool:
-        if self._iteration < 0 or self._posted == self._to_send or self._posted - self._acked >= self._window:
+        if self._iteration < 0 or self._posted == self._to_send or self._posted - self._acked >= self.window:
             return False
-        step = self._sends.steps[self._posted]
+        step = self.sends.steps[self._posted]
         if step == 0:
             return True
-        first, behind = self._receives.firsts[step - 1], self._receives.firsts[step]
+        first, behind = self.receives.firsts[step - 1], self.receives.firsts[step]
         if self._stepwise:
-            return self._consumed >= behind and self._acked >= self._sends.firsts[step]
-        place = self._posted - self._sends.firsts[step]
+            return self._consumed >= behind and self._acked >= self.sends.firsts[step]
+        place = self._posted - self.sends.firsts[step]
         return first == behind or self._consumed > first + place
 
+    def request(self, place: int) -> SendRequest:
+        """Message `place` of the iteration."""
+        source = self._gradient if self.sends.steps[place] == 0 else self._result
+        config, message = self.config, self._send_base + place
+        remote = config.peer_base_va + message % (2 * self.window) * self.slot_bytes if config.verb == "write" else None
+        segments = segment(source, *self.sends.span(place))
+        return SendRequest(message, segments, message & 0xFFFF_FFFF, remote, config.peer_rkey)
+
     def _post(self, now: int) -> None:
-        config, message = self._config, self._send_base + self._posted
-        source = self._gradient if self._sends.steps[self._posted] == 0 else self._result
-        start, stop = self._sends.span(self._posted)
-        remote = (
-            config.peer_base_va + message % (2 * self._window) * self._slot_bytes if config.verb == "write" else None
-        )
-        self._endpoint.post_send(
-            self._send_qpn,
-            SendRequest(message, segment(source, start, stop), message & 0xFFFF_FFFF, remote, config.peer_rkey),
-            now,
-        )
+        message = self._send_base + self._posted
+        self._endpoint.post_send(self._send_qpn, self.request(self._posted), now)
         self._posted += 1
         received, acked = self._receive_base + self._consumed, self._send_base + self._acked
         self._events.append(MessagePosted(message, received, acked, self._phase))

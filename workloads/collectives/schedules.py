@@ -25,7 +25,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, repeat
-from typing import overload
+from typing import NamedTuple, overload
 
 from workloads.config import ELEMENT_BYTES, CollectiveConfig
 
@@ -65,27 +65,44 @@ class Transfer:
     packets: int
 
 
+class _Cut(NamedTuple):
+    """The messages of all chunks."""
+
+    pieces: tuple[tuple[tuple[int, int, int], ...], ...]
+    """(start, stop, packets) of each message, by chunk"""
+    stride: int
+    """most messages of a chunk"""
+    bounds: array[int]
+    """start and stop of piece i of chunk c at 2 * (c * `stride` + i)"""
+    lengths: tuple[int, ...]
+    """bytes of a message"""
+
+
 class RingSchedule(Sequence[Transfer]):
     """What a rank sends in one iteration, in order. Each message is two numbers here, not an object: a ring of a
     thousand ranks has millions."""
 
-    def __init__(
-        self, steps: Iterable[tuple[int, int]], pieces: Sequence[Sequence[tuple[int, int, int]]], behind: int
-    ) -> None:
-        """`steps`: (step, chunk), each step before `behind`; `pieces`: (start, stop, packets) of each message, by
-        chunk."""
-        self._pieces = pieces
+    def __init__(self, steps: Iterable[tuple[int, int]], cut: _Cut, behind: int) -> None:
+        """`steps`: (step, chunk), each step before `behind`."""
+        pieces = self._pieces = cut.pieces
+        self.bounds, self.lengths = cut.bounds, cut.lengths
+        """first and last-plus-one byte of the message at each of `_places`, and all lengths that there are"""
         self.steps = array("i")
         """step of each message"""
         self._places = array("i")
         """chunk * `_stride` + piece, of each message"""
-        self._stride = max(map(len, pieces), default=0)
+        self._stride = cut.stride
         for step, chunk in steps:
             count, first = len(pieces[chunk]), chunk * self._stride
             self.steps.extend(repeat(step, count))
             self._places.extend(range(first, first + count))
         self.firsts = array("i", [bisect_left(self.steps, step) for step in range(behind + 1)])
         """by step: number of messages of the steps before"""
+
+    @property
+    def arrays(self) -> tuple[array[int], array[int], array[int]]:
+        """As compiled code reads them: step and place of each message, and `firsts`."""
+        return self.steps, self._places, self.firsts
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -130,22 +147,25 @@ def _transfers(
 ) -> RingSchedule:
     """The caller asks for one rank after the other, and for each rank again as the predecessor of its successor. Two
     cached schedules suffice, so a ring of a thousand ranks holds each schedule once."""
-    pieces = _pieces(kind, size, message_packets, pipelined, elements, path_mtu)
-    return RingSchedule(_steps(kind, size, rank), pieces, 2 * size)
+    cut = _cut(kind, size, message_packets, pipelined, elements, path_mtu)
+    return RingSchedule(_steps(kind, size, rank), cut, 2 * size)
 
 
 @lru_cache(maxsize=2)
-def _pieces(
-    kind: str, size: int, message_packets: int, pipelined: bool, elements: int, path_mtu: int
-) -> tuple[tuple[tuple[int, int, int], ...], ...]:
-    """(start, stop, packets) of each message, by chunk."""
+def _cut(kind: str, size: int, message_packets: int, pipelined: bool, elements: int, path_mtu: int) -> _Cut:
     found = []
     for first, last in chunk_bounds(elements, 1 if kind in _WHOLE else size):
         packets = -(-(last - first) // path_mtu)
         length = _message_packets(kind, message_packets, pipelined, packets) * path_mtu
         stops = [(start, min(start + length, last)) for start in range(first, last, length)]
         found.append(tuple((start, stop, -(-(stop - start) // path_mtu)) for start, stop in stops))
-    return tuple(found)
+    stride = max(map(len, found), default=0)
+    bounds = array("q", bytes(2 * stride * len(found) * array("q").itemsize))
+    for chunk, pieces in enumerate(found):
+        for place, (start, stop, _) in enumerate(pieces, chunk * stride):
+            bounds[2 * place], bounds[2 * place + 1] = start, stop
+    lengths = {stop - start for pieces in found for start, stop, _ in pieces}
+    return _Cut(tuple(found), stride, bounds, tuple(sorted(lengths)))
 
 
 def longest_packets(config: CollectiveConfig, elements: int, path_mtu: int) -> int:
@@ -166,8 +186,8 @@ def most_messages(config: CollectiveConfig, elements: int, path_mtu: int) -> int
 def ring_packets(config: CollectiveConfig, elements: int, iterations: int, path_mtu: int) -> tuple[int, ...]:
     """Packets of each message of the connection from rank `config.rank`."""
     kind, size = config.kind, config.size
-    pieces = _pieces(kind, size, config.message_packets, config.pipelined, elements, path_mtu)
-    packets = [tuple(number for _, _, number in chunk) for chunk in pieces]
+    cut = _cut(kind, size, config.message_packets, config.pipelined, elements, path_mtu)
+    packets = [tuple(number for _, _, number in chunk) for chunk in cut.pieces]
     return tuple(number for _, chunk in _steps(kind, size, config.rank) for number in packets[chunk]) * iterations
 
 

@@ -4,24 +4,14 @@ that announce them."""
 from __future__ import annotations
 
 from collections import deque
-from typing import Protocol
+
+import numpy as np
 
 from workloads.config import CollectiveConfig
-from workloads.rc import ReceiveRequest, SendRequest
+from workloads.transports.endpoint import Verbs
+from workloads.transports.messages import ReceiveRequest
 
-__all__ = ["ReceiveSlots", "Verbs"]
-
-
-class Verbs(Protocol):
-    """The part of an RC endpoint that collectives use."""
-
-    def register_memory(self, rkey: int, base_va: int, memory: memoryview, *, endless: bool = False) -> None: ...
-
-    def post_send(self, qpn: int, request: SendRequest, now: int) -> None: ...
-
-    def post_receive(self, qpn: int, request: ReceiveRequest) -> None: ...
-
-    def outstanding_packets(self, qpn: int) -> int: ...
+__all__ = ["ReceiveSlots"]
 
 
 class ReceiveSlots:
@@ -41,37 +31,54 @@ class ReceiveSlots:
     ) -> None:
         """`config`: verb, delay of receives, address and key of the memory. `endless`: the peer addresses message m
         behind message m-1, not its slot."""
-        self._endpoint, self._qpn = endpoint, qpn
+        self._endpoint, self.qpn = endpoint, qpn
         self._count, self._slot_bytes, self._late_ns = count, slot_bytes, config.receive_late_ns
         self._with_buffer = config.verb == "send"
-        self._memory = memoryview(bytearray(count * slot_bytes))
+        self.memory = np.zeros(count * slot_bytes, np.uint8).data
+        """pages come when they are used: a large ring has a thousand slots on each of its hosts"""
         self._posted = 0
         self._late: deque[int] = deque()
         if not self._with_buffer:
-            endpoint.register_memory(config.rkey, config.base_va, self._memory, endless=endless)
+            endpoint.register_memory(config.rkey, config.base_va, self.memory, endless=endless)
 
     def view(self, message: int) -> memoryview:
         """The slot of that message, all of it."""
         at = message % self._count * self._slot_bytes
-        return self._memory[at : at + self._slot_bytes]
+        return self.memory[at : at + self._slot_bytes]
 
     def post(self, requests: int, now: int) -> None:
         """Post receives for the next `requests` messages. The caller is done with the slots they will arrive in."""
-        for _ in range(requests):
-            if self._late_ns:
-                self._late.append(now + self._late_ns)
-            else:
-                self._post_one()
+        if self._late_ns:
+            self._late.extend([now + self._late_ns] * requests)
+        elif requests:
+            self._post(requests)
+
+    @property
+    def posts_late(self) -> bool:
+        return self._late_ns > 0
+
+    def arrived(self, messages: int, taken: int, now: int) -> None:
+        """`messages` came, and compiled code posted a request again for each. `taken` requests that were posted before
+        are gone; those that are posted now stand for them."""
+        self._posted += messages - taken
+        self.post(taken, now)
 
     def get_timer(self) -> int | None:
         return self._late[0] if self._late else None
 
     def handle_timer(self, now: int) -> None:
+        due = 0
         while self._late and self._late[0] <= now:
             self._late.popleft()
-            self._post_one()
+            due += 1
+        if due:
+            self._post(due)
 
-    def _post_one(self) -> None:
-        memory = self.view(self._posted) if self._with_buffer else None
-        self._endpoint.post_receive(self._qpn, ReceiveRequest(self._posted, memory))
-        self._posted += 1
+    def _post(self, requests: int) -> None:
+        messages = range(self._posted, self._posted + requests)
+        if self._with_buffer:
+            found = [ReceiveRequest(message, self.view(message)) for message in messages]
+        else:
+            found = list(map(ReceiveRequest, messages))
+        self._posted += requests
+        self._endpoint.post_receives(self.qpn, found)

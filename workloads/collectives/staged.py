@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from workloads.collectives.phased import PhasedCollective
 from workloads.collectives.schedules import chunk_bounds
-from workloads.collectives.slots import Verbs
 from workloads.config import ELEMENT_BYTES, WorkerConfig
 from workloads.gradients import Vector
+from workloads.transports.endpoint import Verbs
 
 __all__ = ["StagedCollective"]
 

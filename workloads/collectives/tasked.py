@@ -6,12 +6,12 @@ from typing import Protocol
 
 from workloads.collectives.base import Collective, Problem
 from workloads.collectives.meshed import MeshCollective
-from workloads.collectives.slots import Verbs
 from workloads.config import MeshTask, WorkerConfig
 from workloads.errors import InternalError
 from workloads.gradients.base import Vector
 from workloads.machine import Event
 from workloads.rc import ReceiveCompleted, SendCompleted
+from workloads.transports.endpoint import Verbs
 
 __all__ = ["TaskedCollective", "TaskedMesh"]
 
@@ -54,6 +54,10 @@ class TaskedCollective:
     @property
     def idle(self) -> bool:
         return self._collective.idle and self._mesh.idle
+
+    @property
+    def reads_once(self) -> bool:
+        return False
 
     @property
     def hears_acks_late(self) -> bool:

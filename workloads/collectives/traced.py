@@ -8,6 +8,7 @@ Rules of this file
   the result, so no send waits for a receive. A receive takes the first message that came and fits.
 - Every communication has connections of its own. So any number of them run side by side, and none overtakes another on
   one connection.
+- Sums that have a turn belong to another worker of the rank (`workloads.traces.sums`), which makes them in that order.
 - When all messages of a communication are acknowledged, the rank sets what it does not keep to 0.
 - An iteration is over when all steps are, with all messages acknowledged.
 """
@@ -22,7 +23,6 @@ import numpy as np
 
 from workloads.collectives.base import Phase, Teller
 from workloads.collectives.phased import PhasedCollective, ring_of_phase
-from workloads.collectives.slots import Verbs
 from workloads.config import ELEMENT_BYTES, WorkerConfig
 from workloads.events import PhaseCompleted, PhaseStarted
 from workloads.gradients import Vector
@@ -31,6 +31,8 @@ from workloads.traces.events import TraceNodeEnded
 from workloads.traces.matching import fits
 from workloads.traces.model import COMPUTE, RECV, SEND
 from workloads.traces.program import Communication, TracedConfig
+from workloads.traces.sums import SumsInTurn
+from workloads.transports.endpoint import Verbs
 
 __all__ = ["TracedCollective"]
 
@@ -101,11 +103,16 @@ class TracedCollective(Teller):
         self._acted: list[int] = []
         self._given: Vector = np.zeros(0, "<u4")
         self._held: Vector = np.zeros(0, "<u4")
+        self._sums: SumsInTurn | None = None
         self._over = True
 
     @property
     def idle(self) -> bool:
         return self._over and self._digest_at is None
+
+    def hand_sums_to(self, sums: SumsInTurn) -> None:
+        """As HandsOver."""
+        self._sums = sums
 
     def open(self, now: int) -> None:
         for collective in self._collectives:
@@ -156,6 +163,7 @@ class TracedCollective(Teller):
     def _go_on(self, now: int) -> None:
         """Begin the steps whose time has come, and report what became of the others."""
         self._compute(now)
+        self._take_sums(now)
         while self._ready or self._acted:
             while self._ready:
                 self._begin_step(self._ready.popleft(), now)
@@ -183,6 +191,9 @@ class TracedCollective(Teller):
             heappush(self._computing, (now + step.compute_ns, place))
         elif step.kind == RECV:
             self._ask(place, now)
+        elif self._sums is not None and self._communications[step.communication].turn >= 0:
+            given, held = self._parts(self._communications[step.communication])
+            self._sums.begin(self._iteration, step.communication, given, held)
         elif self._collectives[step.communication] is None:
             self._alone(step.communication)
             self._end_step(place, now, step.communication)
@@ -200,10 +211,20 @@ class TracedCollective(Teller):
                 if self._lanes[lane]:
                     self._run_step(self._lanes[lane][0], now)
 
+    def _take_sums(self, now: int) -> None:
+        while self._sums is not None and self._sums.over:
+            number = self._sums.over.popleft()
+            self._clear(self._communications[number])
+            self._end_step(self._step_of[number], now, number)
+
+    def _parts(self, each: Communication) -> tuple[Vector, Vector]:
+        """What the rank gives, and what it holds."""
+        given = self._given[each.gives_first : each.gives_first + each.gives]
+        return given, self._held[each.holds_first : each.holds_first + each.holds]
+
     def _start(self, number: int, now: int) -> None:
         each = self._communications[number]
-        given = self._given[each.gives_first : each.gives_first + each.gives]
-        held = self._held[each.holds_first : each.holds_first + each.holds]
+        given, held = self._parts(each)
         if each.operation == SEND:
             held = given
         elif each.operation == RECV:
@@ -215,9 +236,8 @@ class TracedCollective(Teller):
 
     def _alone(self, number: int) -> None:
         """A collective of one rank: its vector is the result."""
-        each = self._communications[number]
-        held = self._held[each.holds_first : each.holds_first + each.holds]
-        held[:] = self._given[each.gives_first : each.gives_first + each.gives]
+        given, held = self._parts(self._communications[number])
+        held[:] = given
 
     def _look(self, number: int, now: int) -> None:
         """A communication may have got further."""
@@ -238,7 +258,7 @@ class TracedCollective(Teller):
             self._clear(each)
 
     def _clear(self, each: Communication) -> None:
-        """Partial sums that nothing sends any more."""
+        """What the rank does not keep, and nothing sends any more."""
         behind = each.kept_first + each.kept
         self._held[each.holds_first : each.holds_first + each.kept_first] = 0
         self._held[each.holds_first + behind : each.holds_first + each.holds] = 0

@@ -1,7 +1,9 @@
 from libc.math cimport ldexp
 from libc.stdint cimport int32_t
 
-from workloads.kernels cimport dequantise, finished, new_draft, quantise, read_words, write_words
+from workloads.kernels cimport (
+    dequantise, finished, largest_exponents, new_draft, quantise, read_words, write_words,
+)
 
 
 cdef double _LARGEST

@@ -27,7 +27,15 @@ from workloads.gradients import Vector
 if not cython.compiled:
     from math import ldexp
 
-    from workloads.kernels import dequantise, finished, new_draft, quantise, read_words, write_words
+    from workloads.kernels import (
+        dequantise,
+        finished,
+        largest_exponents,
+        new_draft,
+        quantise,
+        read_words,
+        write_words,
+    )
 
 __all__ = [
     "LOWEST_EXPONENT",
@@ -151,8 +159,9 @@ class FloatTensor(Tensor):
         self._block, self._half, self._blocks = block, block // 2, blocks
         self._elements = len(gradient)
         self._share = _LARGEST / workers
-        self._own: Any = array(_NUMBERS, _exponents(gradient, block // 2, blocks))
-        self._agreed: Any = array(_NUMBERS, self._own)
+        own = _exponents(gradient, block // 2, blocks)
+        self._own: Any = own
+        self._agreed: Any = own[:]
         """largest exponents of all workers, two of each block as in `_own`, as soon as `_is_agreed`"""
         self._is_agreed: Any = array(_NUMBERS, [0]) * blocks
 
@@ -190,16 +199,17 @@ class FloatTensor(Tensor):
         return ldexp(self._share, -self._agreed[2 * block + half])
 
 
-def _exponents(gradient: Vector, half: int, blocks: int) -> list[int]:
+def _exponents(gradient: Vector, half: int, blocks: int) -> Any:
     """Two of each block, one of each half: the least e >= -126 with |x| < 2^e for all elements."""
-    bits: NDArray[np.uint32] = np.zeros(2 * half * blocks, np.uint32)
-    bits[: len(gradient)] = gradient.view(np.uint32) & np.uint32(0x7FFF_FFFF)
-    biased = (bits.reshape(blocks, 2, half).max(axis=2) >> np.uint32(23)).astype(np.int64)
-    if biased.max(initial=0) >= _TOO_LARGE:
-        bad = int(np.flatnonzero(bits >> np.uint32(23) >= _TOO_LARGE)[0])
+    found: Any = array(_NUMBERS, [0]) * (2 * blocks)
+    largest_exponents(found, gradient, half)
+    exponents: NDArray[np.int64] = np.frombuffer(found, np.int64)
+    if exponents.max(initial=0) >= _TOO_LARGE:
+        bits = gradient.view(np.uint32) >> np.uint32(23) & np.uint32(0xFF)
+        bad = int(np.flatnonzero(bits >= _TOO_LARGE)[0])
         raise Unquantisable(f"element {bad} is {float(gradient[bad])!r}: what travels as integers must be below 2^127")
-    exponents: list[int] = (biased - _BIAS).reshape(-1).tolist()
-    return exponents
+    exponents -= _BIAS
+    return found
 
 
 def create_tensor(

@@ -26,13 +26,14 @@ class SlotTable:
         self._memory, self._salt = memory, mix((salt ^ job << 32) & _MASK)
         self._most = -(-window // memory)
         """entries that may share an index"""
-        self._slots: Any = array("q")
         self._uses: Counter[int] = Counter()
         self._moves = [0] * window
+        slots = array("q")
         for entry in range(window):
             slot = self._draw(entry, -1)
-            self._slots.append(slot)
+            slots.append(slot)
             self._uses[slot] += 1
+        self._slots: Any = slots
 
     def __getitem__(self, entry: int) -> int:
         return self.slot_of(entry)

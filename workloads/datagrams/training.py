@@ -5,13 +5,13 @@ For workers that are Machines of their own. `WorkerMachine` has the same life ar
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 
 import numpy as np
 
 from workloads.config import DIGEST_DELAY_NS, ELEMENT_BYTES, WorkloadConfig
 from workloads.datagrams.compute import LayerCompute, Passes
+from workloads.datagrams.digests import RESULTS
 from workloads.events import CollectiveCompleted, GradientComputed, WorkerFailed, WorkerFinished
 from workloads.gradients import GradientSource, Vector, awaited, work_buffers
 from workloads.machine import Event
@@ -201,7 +201,7 @@ class Training:
         if self._kept is not None:
             first, number = self._kept
             data = data[ELEMENT_BYTES * first : ELEMENT_BYTES * (first + number)]
-        digest = hashlib.sha256(data).hexdigest()
+        digest = RESULTS.of(id(self), data)
         self.events.append(CollectiveCompleted(self.iteration, digest, len(data), self._completed_at))
         progress = self._source.apply(self.iteration, self.result)
         if progress is not None:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import struct
+from functools import lru_cache
 from types import MappingProxyType
 
 from workloads.machine import Buffer
 from workloads.transports.kind import UDP_PAYLOAD_AT, SentAs, ShownHeader, TransportKind, udp_port_of
 from workloads.wire.aggregation import AGGREGATION, AGGREGATION_PORT, DatagramFlag, DatagramKind, Policy
+from workloads.wire.layout import packer_of
+from workloads.wire.places import ADDRESSES
 from workloads.wire.recognised import address_text
 
 __all__ = ["DATAGRAMS"]
 
-_HEADER = struct.Struct("!xBHHHI")
-"""kind, flags, job, node, sequence"""
+_HEADER = packer_of(AGGREGATION.words(("version", "policy"), only=("kind", "flags", "job", "sequence")))
 _KINDS = {int(kind): kind.name.lower() for kind in DatagramKind}
 _RESEND = int(DatagramFlag.RESEND)
 """values as numbers: an Enum is slow for what is asked of each packet that a fault hits"""
-_ADDRESSES_AT = 26
 
 
 class _Datagrams(TransportKind):
@@ -48,10 +48,15 @@ class _Datagrams(TransportKind):
     def identify(self, frame: Buffer) -> SentAs | None:
         if udp_port_of(frame) != AGGREGATION_PORT or len(frame) < UDP_PAYLOAD_AT + _HEADER.size:
             return None
-        number, flags, job, _, sequence = _HEADER.unpack_from(frame, UDP_PAYLOAD_AT)
+        number, flags, job, sequence = _HEADER.unpack_from(frame, UDP_PAYLOAD_AT)
         kind = _KINDS.get(number) or f"kind {number}"
-        source, target = (address_text(bytes(frame[start : start + 4])) for start in (_ADDRESSES_AT, _ADDRESSES_AT + 4))
-        return SentAs(f"{source}>{target} job {job}", kind, sequence, again=bool(flags & _RESEND))
+        return SentAs(_flow_text(bytes(frame[ADDRESSES]), job), kind, sequence, again=bool(flags & _RESEND))
+
+
+@lru_cache(4096)
+def _flow_text(addresses: bytes, job: int) -> str:
+    """`addresses`: of the sender and of the receiver."""
+    return f"{address_text(addresses[:4])}>{address_text(addresses[4:])} job {job}"
 
 
 DATAGRAMS = _Datagrams()

@@ -13,6 +13,7 @@ from workloads.dlcp.flow import SendingFlow
 from workloads.gradients import Vector
 from workloads.wire import Envelope
 from workloads.wire.aggregation import AGGREGATION_PORT, AggregationHeader, DatagramFlag, encode_datagram
+from workloads.wire.places import TOS_AT
 
 if not cython.compiled:
     from workloads.kernels import copy_bytes, finished, new_draft, put8, put16, put32, write_words
@@ -20,7 +21,7 @@ if not cython.compiled:
 
 __all__ = ["Outgoing"]
 
-_TOS, _RESEND = 15, int(DatagramFlag.RESEND)
+_TOS, _RESEND = TOS_AT, int(DatagramFlag.RESEND)
 
 
 class Outgoing:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from workloads.config import Framing, JobShare, QpConfig, WorkloadConfig
 from workloads.wire import Envelope
+from workloads.wire.packet import EMPTY_FRAME_BYTES
 
 if TYPE_CHECKING:
     from workloads.machine import HostMachine
+    from workloads.rc import ReliableTransport
 
 __all__ = ["BASE_VA", "FlowEnd", "FlowsConfig", "rkey_of"]
 
 BASE_VA = 0x10_0000_0000
 """address at which the receiver's memory of every flow begins; each flow has a key of its own"""
-_FRAME_BYTES = 14 + 20 + 8 + 12 + 4
-"""Ethernet, IPv4, UDP, BTH and iCRC"""
 
 
 def rkey_of(number: int) -> int:
@@ -57,6 +57,13 @@ class FlowsConfig:
         return create_host(self, start_ns)
 
     @property
+    def transport(self) -> ReliableTransport:
+        """What its queue pairs are of."""
+        from workloads.rc import RELIABLE
+
+        return RELIABLE
+
+    @property
     def queue_pairs(self) -> tuple[QpConfig, ...]:
         return tuple(end.qp for end in (*self.outgoing, *self.incoming))
 
@@ -71,7 +78,7 @@ class FlowsConfig:
     @property
     def framing(self) -> Framing:
         payload = self.queue_pairs[0].path_mtu if self.queue_pairs else 1024
-        return Framing(payload, _FRAME_BYTES + payload)
+        return Framing(payload, EMPTY_FRAME_BYTES + payload)
 
     def reborn(self, lives: int) -> FlowsConfig:
         """The same configuration. A restarted host has lost the state of its connections, so its flows never end."""

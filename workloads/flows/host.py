@@ -15,18 +15,12 @@ from workloads.flows.events import FlowAcked, FlowArrived, FlowBegan, FlowsLeft
 from workloads.kernels import NEVER
 from workloads.machine import Buffer, Event
 from workloads.quick import Quick
-from workloads.rc.endpoint import PORT, RcEndpoint
-from workloads.rc.verbs import SUCCESS, ReceiveCompleted, ReceiveRequest, SendCompleted, SendRequest
+from workloads.transports.messages import SUCCESS, ReceiveCompleted, ReceiveRequest, SendCompleted, SendRequest
 
 __all__ = ["FlowsHost", "create_host"]
 
 
-class _Endpoint(RcEndpoint):
-    """Thousands of queue pairs, few of them busy, frame by frame: the compiled paths, made for batches, would keep
-    tens of kilobytes for each."""
-
-    def _fast_path(self) -> None:
-        return None
+_PORT = 0
 
 
 class FlowsHost(Quick):
@@ -36,8 +30,7 @@ class FlowsHost(Quick):
     def __init__(self, config: FlowsConfig, *, start_ns: int = 0) -> None:
         Quick.__init__(self, deque(), deque())
         self._config, self._seed = config, config.workload.seed
-        self._endpoint = _Endpoint()
-        self._endpoint.add_qps(config.queue_pairs)
+        self._endpoint = config.transport.endpoint(config.queue_pairs, batches=False)
         self._waiting = deque(sorted(config.outgoing, key=lambda end: (end.start_ns, end.number)))
         self._start_ns = start_ns
         self._stop_at = None if config.stop_ns is None else start_ns + config.stop_ns
@@ -53,7 +46,7 @@ class FlowsHost(Quick):
             self._receiving[end.number] = end
             memory = self._memory[end.number] = np.zeros(end.size, np.uint8).data  # pages come when written
             self._endpoint.register_memory(rkey_of(end.number), BASE_VA, memory)
-            self._endpoint.post_receive(end.qp.qpn, ReceiveRequest(end.number))
+            self._endpoint.post_receives(end.qp.qpn, (ReceiveRequest(end.number),))
 
     @property
     def quick(self) -> Quick:
@@ -65,7 +58,7 @@ class FlowsHost(Quick):
 
     def frames_to_send(self, now: int) -> Iterator[tuple[int, bytes]]:
         while (frame := self.give(now)) is not None:
-            yield PORT, frame
+            yield _PORT, frame
 
     def get_timer(self) -> int | None:
         due = self.due()
@@ -170,5 +163,4 @@ class FlowsHost(Quick):
 
 def create_host(config: FlowsConfig, start_ns: int) -> FlowsHost:
     """The Machine of one host."""
-    assert PORT == 0
     return FlowsHost(config, start_ns=start_ns)

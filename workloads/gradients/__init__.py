@@ -11,7 +11,15 @@ import numpy as np
 from workloads.config import HostConfig, WorkloadConfig
 from workloads.errors import ScenarioError
 from workloads.gradients.ahead import DrawnAhead
-from workloads.gradients.base import AwaitedSource, GradientSource, TaskedSource, Vector, awaited, work_buffers
+from workloads.gradients.base import (
+    AwaitedSource,
+    DrawnSource,
+    GradientSource,
+    TaskedSource,
+    Vector,
+    awaited,
+    work_buffers,
+)
 from workloads.gradients.digits import DigitsSource, digits_elements
 from workloads.gradients.external import attached_source
 from workloads.gradients.extreme import ExtremeSource
@@ -20,6 +28,7 @@ from workloads.gradients.synthetic import SyntheticSource
 
 __all__ = [
     "AwaitedSource",
+    "DrawnSource",
     "GradientSource",
     "TaskedSource",
     "Vector",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from workloads.config import MeshTask
 from workloads.events import TrainingProgress
 
-__all__ = ["AwaitedSource", "GradientSource", "TaskedSource", "Vector", "awaited", "work_buffers"]
+__all__ = ["AwaitedSource", "DrawnSource", "GradientSource", "TaskedSource", "Vector", "awaited", "work_buffers"]
 
 Vector = NDArray[Any]
 """shape (elements,), float32 or int32, little-endian, C-contiguous"""
@@ -37,6 +37,15 @@ class GradientSource(Protocol):
 
     def reset(self) -> None:
         """Back to the state before the first iteration."""
+        ...
+
+
+@runtime_checkable
+class DrawnSource(GradientSource, Protocol):
+    """A source that draws any part of a gradient into memory of the caller, and needs none itself."""
+
+    def draw(self, iteration: int, first: int, into: Vector) -> None:
+        """Write the elements of `gradient(iteration)` from `first` on, as many as `into` holds."""
         ...
 
 

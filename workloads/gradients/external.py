@@ -6,7 +6,8 @@ then finds it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ from workloads.errors import ScenarioError
 from workloads.events import TrainingProgress
 from workloads.gradients.base import GradientSource, Vector
 
-__all__ = ["ENDLESS", "ExternalSource", "PieceMailbox", "PostedPieces", "attach_sources", "attached_source"]
+__all__ = ["ENDLESS", "ExternalSource", "PieceMailbox", "PostedPieces", "attach_sources", "attached", "attached_source"]
 
 ENDLESS = 1 << 40
 """iterations of a source while more may come"""
@@ -123,6 +124,17 @@ def attach_sources(sources: Mapping[int, GradientSource]) -> None:
     forgotten."""
     _attached.clear()
     _attached.update(sources)
+
+
+@contextmanager
+def attached(rank: int, source: GradientSource) -> Iterator[None]:
+    """A worker of this rank that is made here gets this source."""
+    before = dict(_attached)
+    _attached[rank] = source
+    try:
+        yield
+    finally:
+        attach_sources(before)
 
 
 def attached_source(rank: int) -> GradientSource:

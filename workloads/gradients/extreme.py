@@ -15,6 +15,8 @@ from workloads.gradients.synthetic import SyntheticSource
 
 __all__ = ["ExtremeSource"]
 
+_BLOCK = 4
+"""words for each step of Philox's counter"""
 _MASK64 = (1 << 64) - 1
 _PLACES = 1 << 63
 """marker of the random stream of places, which all ranks share; other streams belong to one rank"""
@@ -47,19 +49,29 @@ class ExtremeSource:
         self._ends = floats if dtype.kind == "f" else _INTEGERS
         self._share = np.uint64(_SHARES[config.seed % len(_SHARES)])
 
-    def gradient(self, iteration: int) -> Vector:
-        values = self._ordinary.gradient(iteration)
-        if self.dtype.kind == "i":
-            values >>= _SMALL
-        words = values.view(np.uint32)
-        there = self._draw(_PLACES | iteration) % self._share == 0
-        chosen = self._draw(1 << 62 | self._rank << 32 | iteration)[there] % np.uint64(len(self._ends))
-        words[there] = self._ends[chosen]
-        return values
+        self._own: Vector | None = None
 
-    def _draw(self, stream: int) -> NDArray[np.uint64]:
-        key = np.array([self._seed & _MASK64, stream], np.uint64)
-        return np.random.Philox(key=key).random_raw(self.elements)
+    def gradient(self, iteration: int) -> Vector:
+        if self._own is None:
+            self._own = np.empty(self.elements, self.dtype)
+        self.draw(iteration, 0, self._own)
+        return self._own
+
+    def draw(self, iteration: int, first: int, into: Vector) -> None:
+        self._ordinary.draw(iteration, first, into)
+        if self.dtype.kind == "i":
+            into >>= _SMALL
+        there = self._words(_PLACES | iteration, first, len(into)) % self._share == 0
+        stream = 1 << 62 | self._rank << 32 | iteration
+        chosen = self._words(stream, first, len(into))[there] % np.uint64(len(self._ends))
+        into.view(np.uint32)[there] = self._ends[chosen]
+
+    def _words(self, stream: int, first: int, count: int) -> NDArray[np.uint64]:
+        """One for each element from `first` on."""
+        draw = np.random.Philox(key=np.array([self._seed & _MASK64, stream], np.uint64))
+        draw.advance(first // _BLOCK)
+        passed = first % _BLOCK
+        return draw.random_raw(passed + count)[passed:]
 
     def apply(self, iteration: int, total: Vector) -> TrainingProgress | None:
         return None

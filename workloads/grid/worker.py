@@ -113,11 +113,6 @@ class GridWorker(AtpWorker):
 
 
 def create_worker(config: GridConfig, start_ns: int) -> HostMachine:
-    """A GridWorker with its gradient source, in a training next to its mesh. Raises ScenarioError for what cannot be
-    served, HostCapabilityError when its data is not installed."""
-    source = source_of(config)
-    if config.mesh is None:
-        return GridWorker(config, source, start_ns=start_ns)
-    from workloads.tasked_host import with_mesh  # for trainings
-
-    return with_mesh(config.mesh, source, lambda own: GridWorker(config, own, start_ns=start_ns), start_ns)
+    """A GridWorker with its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError
+    when its data is not installed."""
+    return GridWorker(config, source_of(config), start_ns=start_ns)

@@ -62,6 +62,7 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
         "testbed/worlds/simulated/native/wire.c",
         "testbed/worlds/simulated/native/core.c",
         "workloads/rc/native_endpoint.c",
+        "workloads/collectives/ring.c",
         "workloads/rc/fast.c",
         "workloads/rc/irn.c",
         "switch_nodes/forwarding/forward.c",

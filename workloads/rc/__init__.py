@@ -14,11 +14,20 @@ if TYPE_CHECKING:
     from workloads.rc.requester_table import REQUESTER_TABLE
     from workloads.rc.responder import Responder
     from workloads.rc.responder_table import RESPONDER_TABLE
-    from workloads.rc.verbs import SUCCESS, Completion, ReceiveCompleted, ReceiveRequest, SendCompleted, SendRequest
+    from workloads.rc.transport import RELIABLE, ReliableTransport
+    from workloads.transports.messages import (
+        SUCCESS,
+        Completion,
+        ReceiveCompleted,
+        ReceiveRequest,
+        SendCompleted,
+        SendRequest,
+    )
 
 __all__ = [
     "MAX_WINDOW",
     "PORT",
+    "RELIABLE",
     "REQUESTER_TABLE",
     "RESPONDER_TABLE",
     "SUCCESS",
@@ -27,6 +36,7 @@ __all__ = [
     "RcEndpoint",
     "ReceiveCompleted",
     "ReceiveRequest",
+    "ReliableTransport",
     "Requester",
     "Responder",
     "SendCompleted",
@@ -38,19 +48,21 @@ __getattr__ = lazily(
     __name__,
     {
         "Answer": ".answers",
-        "Completion": ".verbs",
+        "Completion": "workloads.transports.messages",
         "MAX_WINDOW": ".recovery",
         "PORT": ".endpoint",
         "REQUESTER_TABLE": ".requester_table",
         "RESPONDER_TABLE": ".responder_table",
+        "RELIABLE": ".transport",
         "RcEndpoint": ".endpoint",
-        "ReceiveCompleted": ".verbs",
-        "ReceiveRequest": ".verbs",
+        "ReliableTransport": ".transport",
+        "ReceiveCompleted": "workloads.transports.messages",
+        "ReceiveRequest": "workloads.transports.messages",
         "Requester": ".requester",
         "Responder": ".responder",
-        "SUCCESS": ".verbs",
-        "SendCompleted": ".verbs",
-        "SendRequest": ".verbs",
+        "SUCCESS": "workloads.transports.messages",
+        "SendCompleted": "workloads.transports.messages",
+        "SendRequest": "workloads.transports.messages",
         "rto_ns": ".recovery",
     },
 )

@@ -12,6 +12,9 @@ from typing import Protocol
 
 __all__ = ["Attention", "Watched", "members"]
 
+_ONE = 1
+"""a bitmap, which may be wider than a number of compiled code"""
+
 
 class Watched(Protocol):
     """What the endpoint wants to know of a queue pair. Whatever changes one of these calls `touch`."""
@@ -51,7 +54,7 @@ class Attention:
 
     def add(self, pair: Watched) -> int:
         """Watch one more. Returns its bitmap, for `touch`."""
-        bit = 1 << len(self._pairs)
+        bit = _ONE << len(self._pairs)
         self._pairs.append(pair)
         self._due.append(None)
         self._listed.append(None)
@@ -106,16 +109,19 @@ class Attention:
             _, number = heapq.heappop(self._heap)
             self._listed[number] = self._due[number] = None
             found.add(number)
-        for number in found:
-            self._changed |= 1 << number
+        for each in found:
+            self._changed |= _ONE << each
         return sorted(found)
 
     def _look(self) -> None:
         changed, self._changed = self._changed, 0
         self._answering &= ~changed
         self._requesting &= ~changed
-        for number in members(changed):
-            pair, bit = self._pairs[number], 1 << number
+        while changed:
+            bit = changed & -changed
+            number = bit.bit_length() - 1
+            changed ^= bit
+            pair = self._pairs[number]
             if pair.has_answer:
                 self._answering |= bit
             if pair.has_request:

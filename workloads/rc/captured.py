@@ -5,7 +5,6 @@ Independent of the codec and of the iCRC routine that endpoints and switches use
 
 from __future__ import annotations
 
-import struct
 import zlib
 from collections.abc import Callable
 from enum import Enum
@@ -14,6 +13,7 @@ import cython
 
 from workloads.wire import OPCODES, ROCE_PORT, Opcode, continues
 from workloads.wire.headers import Sack
+from workloads.wire.held_map import HELD_MAP_WORDS
 from workloads.wire.packet import EXTENSIONS
 
 if not cython.compiled:
@@ -106,8 +106,7 @@ _DATA, _ANSWER, _OTHER = FrameRole.DATA, FrameRole.ANSWER, FrameRole.OTHER
 _TRIMMED = 11
 """DSCP"""
 _SACK = Sack.LAYOUT.packer()
-_HELD = struct.Struct("!IIQ")
-_HELD_BYTES = _HELD.size
+_HELD, _HELD_BYTES = HELD_MAP_WORDS, HELD_MAP_WORDS.size
 _crc32 = zlib.crc32
 
 

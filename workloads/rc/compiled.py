@@ -56,13 +56,18 @@ class CompiledPair:
         assert isinstance(qp.requester.recovery, GoBackN)
         assert isinstance(qp.responder, Responder)
         self.qp, self.sender, self.responder = qp, qp.requester.recovery, qp.responder
-        self._queue = qp.requester.queue
+        self.queue = qp.requester.queue
         self._rto = rto_ns(qp.config.timeout_code) or 0
 
     @property
     def may_send(self) -> bool:
         """Whether its state lets it send new packets, and receive ACKs while it does."""
         return self.sender.state is RequesterState.SENDING or self.sender.state is RequesterState.RETRYING
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a message that is posted now may leave."""
+        return self.may_send or self.sender.state is RequesterState.IDLE
 
     def next_run(self, limit: int) -> tuple[OutMessage, int, int, bool]:
         """Packets of one message that may leave now, at most `limit`: (message, index of the first, how many, whether
@@ -83,12 +88,12 @@ class CompiledPair:
     @property
     def messages(self) -> deque[OutMessage]:
         """All that was posted and is not acknowledged, oldest first."""
-        return self._queue.messages
+        return self.queue.messages
 
     @property
     def end(self) -> int:
         """Sequence number behind the last packet of all that was posted."""
-        return self._queue.end
+        return self.queue.end
 
     def acked(self, acknowledged: int) -> None:
         """One ACK said that everything in front of `acknowledged` arrived. Compiled code has the timer that this
@@ -96,7 +101,7 @@ class CompiledPair:
         self.sender.acknowledged(1, acknowledged, 0)
 
     def standing(self) -> Standing:
-        sender, queue = self.sender, self._queue
+        sender, queue = self.sender, self.queue
         return Standing(
             sender.una, sender.nxt, sender.max_nxt, queue.end, queue.messages[0].end if queue.messages else sender.una,
             sender.window, self._rto, -1 if sender.deadline is None else sender.deadline,

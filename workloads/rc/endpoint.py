@@ -16,10 +16,11 @@ from workloads.rc.irn_compiled import can_be_compiled_irn
 from workloads.rc.irn_fast import IrnFastPath, load_irn_fast_path
 from workloads.rc.irn_native_endpoint import NativeIrnEndpoint
 from workloads.rc.memory import MemoryRegions
-from workloads.rc.native_endpoint import NativeEndpoint, NativeRcEndpoint
+from workloads.rc.native_endpoint import NativeRcEndpoint
 from workloads.rc.queue_pair import QueuePair
 from workloads.rc.tally import Outbox
-from workloads.rc.verbs import Completion, ReceiveRequest, SendRequest
+from workloads.transports.endpoint import NativeEndpoint
+from workloads.transports.messages import Completion, ReceiveRequest, SendRequest
 from workloads.wire import WireError, opcode_name
 
 __all__ = ["PORT", "RcEndpoint"]
@@ -38,7 +39,9 @@ class RcEndpoint:
     takes its frame, so that a NAK turns the sender back at once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, batches: bool = True) -> None:
+        """`batches`: as of `ConnectedTransport.endpoint`."""
+        self._batches = batches
         self._outbox, self._regions, self._reader = Outbox(), MemoryRegions(), RoceFrameReader()
         self._qps: dict[int, QueuePair] = {}
         self._by_connection: dict[tuple[bytes, bytes, int], QueuePair] = {}
@@ -68,6 +71,8 @@ class RcEndpoint:
     def _fast_path(self) -> FastPath | IrnFastPath | None:
         """For the queue pairs that there are; all must be of one kind."""
         fast: FastPath | IrnFastPath | None = None
+        if not self._batches:
+            return None
         if all(map(can_be_compiled, self._order)):
             fast = load_fast_path()
         elif all(map(can_be_compiled_irn, self._order)):
@@ -100,7 +105,11 @@ class RcEndpoint:
     def post_receive(self, qpn: int, request: ReceiveRequest) -> None:
         """Completes by `ReceiveCompleted`, in the order of posting. Raises KeyError for an unknown QP, ValueError or
         TypeError for memory that cannot be written."""
-        self._qps[qpn].post_receive(request)
+        self._qps[qpn].post_receives((request,))
+
+    def post_receives(self, qpn: int, requests: Sequence[ReceiveRequest]) -> None:
+        """As `post_receive`, one after the other: a window has hundreds."""
+        self._qps[qpn].post_receives(requests)
 
     def outstanding_packets(self, qpn: int) -> int:
         """PSNs of messages posted to `qpn` that are not acknowledged yet, sent or not."""

@@ -24,12 +24,14 @@ from workloads.rc.message import OutMessage, SendPlan
 from workloads.rc.queue_pair import QueuePair
 from workloads.rc.responder import Responder
 from workloads.rc.send_plan import PLAN_BYTES, PLAN_PARTS, make_plan
-from workloads.wire import ICRC_BYTES, PSN_MASK, Opcode
+from workloads.wire import ICRC_BYTES, PSN_MASK, Aeth, Opcode, Sack
+from workloads.wire.headers import BTH_WORDS
+from workloads.wire.layout import packer_of
 
 __all__ = ["CONTEXT_BYTES", "FastPath", "fill_answers", "load_fast_path"]
 
-_ANSWER = struct.Struct("!II")
-"""PSN; AETH. Behind it, under IRN: cumulative; selective"""
+_ANSWER, _SACK = packer_of(BTH_WORDS[-1], Aeth.LAYOUT.words(("syndrome", "msn"))), Sack.LAYOUT.packer()
+"""PSN and AETH; behind them, under IRN: cumulative and selective"""
 _WORD_BYTES = 4
 """AckReq and PSN"""
 _ANSWERS = 64
@@ -173,6 +175,10 @@ class FastPath:
                 self._refresh(pair.responder, at)
         return self._contexts_at
 
+    def expected(self, index: int) -> int:
+        """The PSN that the context of that index waits for."""
+        return int(_EXPECTED.unpack_from(self._contexts, self._pairs[index][1] + _EXPECTED_AT)[0])
+
     def carry_on(
         self, index: int, taken: int, size: int, flags: int, queued: int, duplicates: int, gaps: int, in_gap: bool
     ) -> None:
@@ -268,8 +274,8 @@ def _fill_run(answer: Any, batch: FrameBatch, qp: QueuePair, payload_bytes: int)
         psn, syndrome, msn, sack, payload = answers.popleft()
         words.append(_ANSWER.pack(psn, syndrome << 24 | msn))
         if sack is not None:
-            opcode, body_bytes = Opcode.IRN_ANSWER, 2 * _ANSWER.size
-            words += _ANSWER.pack(sack.cumulative, sack.selective), payload
+            opcode, body_bytes = Opcode.IRN_ANSWER, _ANSWER.size + _SACK.size
+            words += _SACK.pack(sack.cumulative, sack.selective), payload
         count += 1
     octets, state, _ = qp.writer.head(opcode, body_bytes - _WORD_BYTES, payload_bytes)
     body_bytes += payload_bytes

@@ -26,6 +26,7 @@ from workloads.wire import (
     psn_add,
 )
 from workloads.wire.envelope import ETHERNET, encode_envelope
+from workloads.wire.places import ETHERTYPE
 
 __all__ = ["FORGERIES", "Forgery", "forge"]
 
@@ -84,7 +85,7 @@ def _with_bth(packet: Packet, **fields: int) -> Packet:
 
 def _not_roce(packet: Packet) -> bytes:
     frame = bytearray(encode_packet(packet))
-    frame[12:14] = b"\x88\xb5"  # local experimental EtherType (IEEE 802)
+    frame[ETHERTYPE] = b"\x88\xb5"  # local experimental EtherType (IEEE 802)
     return bytes(frame)
 
 

@@ -16,7 +16,7 @@ from workloads.rc.recovery import FATAL_SYNDROMES, MAX_WINDOW, rto_ns
 from workloads.rc.requester_table import REQUESTER_TABLE, RequesterAction, RequesterEvent, RequesterState
 from workloads.rc.send_queue import SendQueue
 from workloads.rc.tally import Counters, Outbox
-from workloads.rc.verbs import SendRequest
+from workloads.transports.messages import SendRequest
 from workloads.wire import PSN_MASK, Nak, is_ack, is_rnr, psn_diff, rnr_timer_ns
 
 __all__ = ["INFINITE_RNR_RETRY", "GoBackN"]
@@ -152,6 +152,12 @@ class GoBackN:
         """How many are left, and how many after progress; whether they never run out."""
         config = self._config
         return self._retry_left, config.retry_count, config.retry7_infinite and config.retry_count == 7
+
+    def skip_to(self, una: int) -> None:
+        """Everything in front of `una` arrived, and its user knows. `brought_to` follows."""
+        if una > self.una:
+            self.una = una
+            self._refill()
 
     def brought_to(self, there: Reached) -> None:
         """Code that sends and hears instead of it, in SENDING or RETRYING, left it there: the end of a message that

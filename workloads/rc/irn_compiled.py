@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
+from itertools import islice
 
 from workloads.native.address import address_of
 from workloads.native.layout import check_layout
@@ -39,7 +40,10 @@ _FIXED = struct.Struct("=6qQ5q")
 _STATE = struct.Struct("=3q7q5q4q2q8q")
 """failed, end of what is posted, messages; window; timers; receiver; answers; counters"""
 _MESSAGE, _ANSWER, _KEPT = struct.Struct("=qqQ"), struct.Struct("=IIII16s"), struct.Struct("=IIII")
+_FIRST, _KNOWN = struct.Struct("=q"), struct.Struct("=q")
+"""first sequence number of the oldest message; how many messages compiled code has"""
 _STATE_AT = _FIXED.size
+_KNOWN_AT = _STATE_AT + 16
 _ARRIVED_AT = _STATE_AT + _STATE.size
 _HERE_AT = _ARRIVED_AT + BITMAP_BYTES
 _MESSAGES_AT = _HERE_AT + BITMAP_BYTES
@@ -147,13 +151,14 @@ class _Pair:
             self._whole = before
             return True
         self._whole = None if answers or self._held is not None else whole
+        (known,) = _KNOWN.unpack_from(memory, at + _KNOWN_AT)
         _STATE.pack_into(memory, at + _STATE_AT, *standing, *_NO_COUNTS)
         self._given = bytes(memory[at + _STATE_AT : at + _ARRIVED_AT])
         give_bitmap(memory, at + _ARRIVED_AT, window.arrived)
         give_bitmap(memory, at + _HERE_AT, here)
         if self._held is not None:
             self._held.give()
-        self._give_messages(count)
+        self._give_messages(known, count)
         place = at + _ANSWERS_AT
         for psn, syndrome, msn, sack, told in answers:
             assert sack is not None
@@ -164,15 +169,17 @@ class _Pair:
             _KEPT.pack_into(memory, at + _KEPT_AT + psn % _BITS * _KEPT.size, size, length, imm or 0, flags)
         return True
 
-    def _give_messages(self, count: int) -> None:
-        place = self._at + _MESSAGES_AT
-        for number, message in enumerate(self.qp.requester.queue.messages):
-            if number == count:
-                break
+    def _give_messages(self, known: int, count: int) -> None:
+        """Write those behind the first `known`, which compiled code has, up to `count`. They follow one another."""
+        messages, place = self.qp.requester.queue.messages, self._at + _MESSAGES_AT
+        if known and (not count or _FIRST.unpack_from(self._memory, place)[0] != messages[0].first):
+            known = 0
+        for message in islice(messages, known, count):
             if message.plan is None:
                 message.plan = make_irn_plan(message, self.qp.writer)
-            _MESSAGE.pack_into(self._memory, place, message.first, message.end, message.plan.address)
-            place += _MESSAGE.size
+            at = place + known * _MESSAGE.size
+            _MESSAGE.pack_into(self._memory, at, message.first, message.end, message.plan.address)
+            known += 1
 
     def take(self) -> None:
         memory, at, receiver = self._memory, self._at, self.receiver

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import struct
+from typing import TYPE_CHECKING
 
 from workloads.native.address import address_of
 from workloads.rc.irn_fast import IrnFastPath
 from workloads.rc.native_endpoint import ENDPOINT_BYTES, ENDPOINT_IRN_AT, TurnTaker
+
+if TYPE_CHECKING:
+    from workloads.collectives.plain_ring import PlainRing
 
 __all__ = ["NativeIrnEndpoint"]
 
@@ -24,6 +28,9 @@ class NativeIrnEndpoint:
         self._memory = bytearray(ENDPOINT_BYTES)
         self.address = address_of(self._memory)
         _POINTER.pack_into(self._memory, ENDPOINT_IRN_AT, self._pairs.address)
+
+    def carry(self, ring: PlainRing) -> None:
+        """Rings stay in Python."""
 
     def offer(self, others: int | None, *, quiet: bool = False) -> bool:
         """Hand the endpoint over; `others` is the first of its user's own timers. IRN ignores `quiet`. False, and

@@ -10,7 +10,7 @@ from workloads.rc.message import RequestPacket
 from workloads.rc.rack_window import RackWindow
 from workloads.rc.send_queue import SendQueue
 from workloads.rc.tally import Counters, Outbox
-from workloads.rc.verbs import SendRequest
+from workloads.transports.messages import SendRequest
 from workloads.wire import PSN_MASK
 
 __all__ = ["RackSender"]

@@ -7,6 +7,7 @@ A packet that needs a receive and finds none posted is dropped like a lost one: 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from workloads.rc.inbound import Inbound
 from workloads.rc.irn_arrivals import Arrivals
 from workloads.rc.memory import MemoryRegions
 from workloads.rc.tally import Counters, Outbox
-from workloads.rc.verbs import ReceiveCompleted, ReceiveRequest
+from workloads.transports.messages import ReceiveCompleted, ReceiveRequest
 from workloads.wire import PSN_MASK, Nak, Opcode, Sack, continues, opcode_name, psn_add, psn_diff
 
 __all__ = ["MOST_AHEAD", "IrnReceiver", "Kept"]
@@ -61,10 +62,13 @@ class IrnReceiver:
     def failed(self) -> bool:
         return self._failed
 
-    def post_receive(self, request: ReceiveRequest) -> None:
-        if request.memory is not None:
-            raise ValueError(f"receive {request.wr_id} has memory: under IRN every packet says itself where it goes")
-        self._receives.append(request)
+    def post_receives(self, requests: Sequence[ReceiveRequest]) -> None:
+        for request in requests:
+            if request.memory is not None:
+                raise ValueError(
+                    f"receive {request.wr_id} has memory: under IRN every packet says itself where it goes"
+                )
+        self._receives.extend(requests)
 
     def shut(self) -> None:
         self._failed = True

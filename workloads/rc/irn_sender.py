@@ -12,7 +12,7 @@ from workloads.rc.message import OutMessage, RequestPacket
 from workloads.rc.recovery import FATAL_SYNDROMES, MAX_WINDOW, rto_ns
 from workloads.rc.send_queue import SendQueue
 from workloads.rc.tally import Counters, Outbox
-from workloads.rc.verbs import SendRequest
+from workloads.transports.messages import SendRequest
 from workloads.wire import PSN_MASK, Nak, Opcode, Reth, is_ack, psn_diff
 
 __all__ = ["IrnSender", "SenderTimers", "irn_packet"]

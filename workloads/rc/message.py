@@ -6,11 +6,13 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from workloads.machine import Buffer
-from workloads.rc.verbs import SendRequest
+from workloads.transports.messages import SendRequest
 from workloads.wire import ImmDt, Opcode, Reth
 
 __all__ = ["MAX_MESSAGE_BYTES", "OutMessage", "RequestPacket", "SendPlan"]
 
+_new = tuple.__new__
+"""makes a named tuple without its constructor"""
 MAX_MESSAGE_BYTES = 1 << 31
 """IBTA vol. 1, 9.3.5.3"""
 
@@ -75,19 +77,21 @@ class OutMessage:
 
     def payload(self, index: int) -> Buffer:
         """Bytes of packet `index`: a view where they lie in one segment."""
-        start = index * self.mtu
-        stop = min(start + self.mtu, self.length)
+        start, stop = index * self.mtu, min((index + 1) * self.mtu, self.length)
         if stop <= start:
             return b""
         at = bisect_right(self._starts, start) - 1
-        view = self.segments[at][start - self._starts[at] : stop - self._starts[at]]
-        if len(view) == stop - start:
+        begin = self._starts[at]
+        view = self.segments[at][start - begin : stop - begin]
+        missing = stop - start - len(view)
+        if not missing:
             return view
-        parts, missing = [view], stop - start - len(view)
+        parts = [view]
         while missing:
             at += 1
-            parts.append(self.segments[at][:missing])
-            missing -= len(parts[-1])
+            view = self.segments[at][:missing]
+            parts.append(view)
+            missing -= len(view)
         return b"".join(parts)
 
     def packet(self, sequence: int, psn: int, ack_req: bool) -> RequestPacket:
@@ -96,4 +100,4 @@ class OutMessage:
         starts, ends = sequence == self.first, sequence == self.end - 1
         opcode = (only if ends else first) if starts else (last if ends else middle)
         extensions = (self.reth if starts else b"") + (self.imm if ends else b"")
-        return RequestPacket(opcode, psn, ack_req, extensions, self.payload(sequence - self.first))
+        return _new(RequestPacket, (opcode, psn, ack_req, extensions, self.payload(sequence - self.first)))

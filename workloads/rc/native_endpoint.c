@@ -21,8 +21,15 @@ static enum rc_endpoint_outcome hear(struct rc_endpoint *held, int32_t index, in
         held->qps[index].acks++;
         return RC_ENDPOINT_DONE;
     }
-    int completes = acknowledged >= held->oldest_end;
-    if (!held->sends || (completes && acknowledged > held->quiet) || acknowledged > held->nxt) {
+    int completes = acknowledged >= held->oldest_end, is_late = !held->sends || acknowledged > held->nxt;
+    if (held->carried && completes && !is_late && ring_goes_on(held, acknowledged)) {
+        held->deadline = held->rto && acknowledged < held->max_nxt ? now + held->rto : -1;
+        progress(held, acknowledged);
+        held->qps[index].acks++;
+        ring_sent(held, acknowledged);
+        return RC_ENDPOINT_DONE;
+    }
+    if (is_late || (completes && acknowledged > held->quiet)) {
         held->news = RC_NEWS_ACK;
         held->news_qp = index;
         held->news_distance = distance;
@@ -145,6 +152,11 @@ enum rc_endpoint_outcome rc_endpoint_receive(struct rc_endpoint *held, const uin
         qp->placed += context->placed;
         qp->flags |= context->flags;
         qp->order = RC_IN_ORDER;
+        if (context->flags & RC_CLOSED && held->carried && ring_received(held, i)) {
+            if (context->answered)
+                answer(qp, context->answers[0]);
+            return RC_ENDPOINT_DONE;
+        }
         if (context->flags & RC_CLOSED) { /* its answer has a new MSN */
             held->news = RC_NEWS_CLOSED;
             held->news_qp = i;
@@ -229,5 +241,6 @@ const struct ina_field rc_endpoint_layout[] = {
     INA_FIELD(rc_endpoint, message_count), INA_FIELD(rc_endpoint, is_retrying), INA_FIELD(rc_endpoint, retries),
     INA_FIELD(rc_endpoint, retry_count), INA_FIELD(rc_endpoint, is_patient), INA_FIELD(rc_endpoint, spent), INA_FIELD(rc_endpoint, news),
     INA_FIELD(rc_endpoint, news_qp), INA_FIELD(rc_endpoint, news_distance),
-    INA_FIELD(rc_endpoint, note), INA_FIELD(rc_endpoint, irn), INA_END(sizeof(struct rc_endpoint))
+    INA_FIELD(rc_endpoint, note), INA_FIELD(rc_endpoint, irn),
+    INA_FIELD(rc_endpoint, carried), INA_END(sizeof(struct rc_endpoint))
 };

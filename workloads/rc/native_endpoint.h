@@ -4,6 +4,7 @@
 #define INA_RC_NATIVE_ENDPOINT_H
 
 #include "irn.h"
+#include "../collectives/ring.h"
 
 enum { RC_ENDPOINT_ANSWERS = 256 };
 
@@ -97,10 +98,16 @@ struct rc_endpoint {
     int32_t news_distance;
     struct irn_entry note; /* since the last frame; `kind` is an enum rc_endpoint_kind */
     struct irn_end *irn; /* all queue pairs use IRN, and this has them; nothing above counts then. NULL: go-back-N */
+    struct ring_held *carried; /* a ring that is carried on here, too; NULL: by Python */
 };
 
 enum rc_endpoint_outcome rc_endpoint_receive(struct rc_endpoint *held, const uint8_t *frame, int32_t length, int64_t now);
 enum rc_endpoint_outcome rc_endpoint_pull(struct rc_endpoint *held, uint8_t *frame, size_t room, int32_t *length, int64_t now);
+
+/* ring.c */
+int ring_received(struct rc_endpoint *held, int32_t index);
+int ring_goes_on(const struct rc_endpoint *held, int64_t acknowledged);
+void ring_sent(struct rc_endpoint *held, int64_t acknowledged);
 
 /* As Machine.get_timer; -1: never. */
 static inline int64_t rc_endpoint_timer(const struct rc_endpoint *held)

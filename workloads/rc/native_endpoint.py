@@ -12,11 +12,12 @@ import ctypes
 import struct
 from collections.abc import Sequence
 from itertools import accumulate, islice
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from workloads.native.address import address_of
 from workloads.native.layout import check_layout
 from workloads.rc.attention import members
+from workloads.rc.carried import HeldRing
 from workloads.rc.compiled import CompiledPair, Standing
 from workloads.rc.fast import FastPath
 from workloads.rc.go_back_n import Reached
@@ -24,11 +25,13 @@ from workloads.rc.queue_pair import QueuePair
 from workloads.rc.responder import Responder
 from workloads.wire import ACK_UNLIMITED, PSN_MASK, Aeth, Opcode
 
+if TYPE_CHECKING:
+    from workloads.collectives.plain_ring import PlainRing
+
 __all__ = [
     "ENDPOINT_BYTES",
     "ENDPOINT_IRN_AT",
     "ENDPOINT_QP_BYTES",
-    "NativeEndpoint",
     "NativeRcEndpoint",
     "TurnTaker",
     "check_native_endpoint",
@@ -55,20 +58,22 @@ _SENDER_AT = _PARTS.size
 _NEWS_AT = _SENDER_AT + _SENDER.size
 ENDPOINT_IRN_AT = _NEWS_AT + _NEWS.size
 """NULL: its queue pairs use go-back-N; see `irn_native_endpoint`"""
-ENDPOINT_BYTES = ENDPOINT_IRN_AT + 8
+_RING_AT = ENDPOINT_IRN_AT + 8
+ENDPOINT_BYTES = _RING_AT + 8
 _ENDPOINT_WORDS = (
     "contexts", "qps", "regions", "qp_count", "region_count", "messages", "una", "nxt", "max_nxt", "posted_end",
     "oldest_end", "window", "rto", "deadline", "sent", "others", "resent", "quiet", "since", "ack_every", "sends",
     "sender", "turn", "turn_packets", "turn_limit", "message_count", "is_retrying", "retries", "retry_count",
-    "is_patient", "spent", "news", "news_qp", "news_distance", "note", "irn", "",
+    "is_patient", "spent", "news", "news_qp", "news_distance", "note", "irn", "carried", "",
 )  # fmt: skip
-_ENDPOINT_WIDTHS = (8, 8, 8, 4, 4, *(8,) * 13, *(4,) * 16, 32, 8)
+_ENDPOINT_WIDTHS = (8, 8, 8, 4, 4, *(8,) * 13, *(4,) * 16, 32, 8, 8)
 _QP_WORDS = (
     "octets", "octets_bytes", "state", "aeth", "order", "acks", "taken", "flags", "made", "first", "waiting", "left",
     "duplicates", "gaps", "naks", "placed", "answers",
 )  # fmt: skip
 _QP_WIDTHS = (8, *(4,) * 14, 8)
 _MESSAGE = struct.Struct("=qqQ")
+_RING = struct.Struct("=Q")
 _MESSAGES = 64
 """messages that compiled code knows, at most; it comes back for others"""
 _NO_SENDER = Standing(0, 0, 0, 0, 0, 0, 0, -1, 0, False, 0, 0, False, 0)
@@ -98,21 +103,6 @@ class TurnTaker(Protocol):
     def set_turn(self, turn: int, packets: int) -> None: ...
 
 
-class NativeEndpoint(Protocol):
-    """An endpoint that may be handed to compiled code, as `NativeRcEndpoint` has it."""
-
-    held: bool
-    address: int
-
-    def offer(self, others: int | None, *, quiet: bool = False) -> bool: ...
-
-    def tell_events(self) -> bool: ...
-
-    def tell(self, kind: int, pair: int, a: int, b: int) -> None: ...
-
-    def take_back(self, now: int) -> None: ...
-
-
 class NativeRcEndpoint:
     """`address` is that of the `struct rc_endpoint`. Only for an endpoint whose queue pairs are all there, and over
     IPv4."""
@@ -120,7 +110,8 @@ class NativeRcEndpoint:
     def __init__(self, endpoint: TurnTaker, fast: FastPath) -> None:
         self.held = False
         """the compiled code has it"""
-        self._endpoint, self._fast = endpoint, fast
+        self._endpoint = endpoint
+        self._fast = fast
         self._order = [fast.compiled(qp) for qp in endpoint.queue_pairs]
         self._outstanding = self._full = 0
         """Bitmaps of queue pairs: with packets to send or unacknowledged; with too many answers."""
@@ -136,6 +127,12 @@ class NativeRcEndpoint:
         self._posted = -1, -1, -1, -1
         """what `_messages` is of: queue pair, end of what is posted, number of messages, the first one"""
         self._sender = -1
+        self._ring: HeldRing | None = None
+        self._carries = False
+
+    def carry(self, ring: PlainRing) -> None:
+        """Let compiled code carry on the ring as well."""
+        self._ring = HeldRing(ring, self._fast, self._order)
 
     def offer(self, others: int | None, *, quiet: bool = False) -> bool:
         """Hand the endpoint over; `others` is the first of its user's own timers. `quiet`: compiled code only notes
@@ -143,7 +140,12 @@ class NativeRcEndpoint:
         memory, order, fast = self._memory, self._order, self._fast
         if not self._is_plain():
             return False
-        sender = self._outstanding.bit_length() - 1
+        sender, ring, given = self._outstanding.bit_length() - 1, self._ring, None
+        if ring is not None and sender in (-1, ring.sender) and order[ring.sender].is_open:
+            given = ring.offer()
+            if given is not None:
+                sender = ring.sender
+        self._carries = given is not None
         for index, pair in enumerate(order):
             self._pack_pair(pair.responder, index * ENDPOINT_QP_BYTES)
             deadline = pair.sender.deadline
@@ -153,14 +155,17 @@ class NativeRcEndpoint:
         standing, ack_every, sends, messages, last = _NO_SENDER, 0, False, 0, -1
         if sender >= 0:
             pair = order[sender]
-            standing, sends, messages = pair.standing(), pair.may_send, self._pack_messages(sender, pair)
+            standing, sends = pair.standing(), pair.may_send
+            messages = self._pack_messages(sender, pair) if given is None else given[1]
             ack_every = pair.qp.config.ack_request_every
-            if quiet:
+            if quiet and given is None:
                 last = self._last_noted(pair)
+        at = (address_of(self._messages) if messages else 0) if given is None else given[0]
+        _RING.pack_into(memory, _RING_AT, ring.address if ring is not None and self._carries else 0)
         self._sender = sender
         *window, resent, is_retrying, retries, retry_count, is_patient, since = standing
         _SENDER.pack_into(
-            memory, _SENDER_AT, address_of(self._messages) if messages else 0, *window, 0,
+            memory, _SENDER_AT, at, *window, 0,
             -1 if others is None else others, resent, last, since, ack_every, sends, sender,
             *self._endpoint.turn, messages, is_retrying, retries, retry_count, is_patient, 0,
         )  # fmt: skip
@@ -226,10 +231,13 @@ class NativeRcEndpoint:
         """Bring the queue pairs to where the compiled code left off. What completes by the last frame does so now."""
         self.held = False
         (
-            _, una, nxt, max_nxt, _, _, _, _, deadline, sent, _, resent, _, since, _, sends, _, turn, turn_packets, _,
-            _, is_retrying, _, _, _, spent,
+            _, una, nxt, max_nxt, posted_end, _, _, _, deadline, sent, _, resent, _, since, _, sends, _, turn,
+            turn_packets, _, _, is_retrying, _, _, _, spent,
         ) = _SENDER.unpack_from(self._memory, _SENDER_AT)  # fmt: skip
         self._endpoint.set_turn(turn, turn_packets)
+        if self._carries:
+            assert self._ring is not None
+            self._ring.take_back(una, posted_end, self._fast.expected(self._ring.receiver), now)
         for index, pair in enumerate(self._order):
             at = index * ENDPOINT_QP_BYTES
             _, order, acks, taken, flags, made, first, waiting, left, duplicates, gaps, naks, placed = (
@@ -244,7 +252,8 @@ class NativeRcEndpoint:
             if made or gaps or left:
                 places = (at + _ANSWERS_AT + (first + i) % _ANSWERS * _ANSWER.size for i in range(waiting))
                 pair.responder.set_answers(_ANSWER.unpack_from(self._qps, place) for place in places)
-            if taken or duplicates or gaps:
+            closes = self._carries and self._ring is not None and index == self._ring.receiver
+            if taken or duplicates or gaps or closes:
                 self._fast.carry_on(index, taken, placed, flags, made, duplicates, gaps, order == _IN_GAP)
         news, index, distance = _NEWS.unpack_from(self._memory, _NEWS_AT)
         if news == _NEWS_ACK:

@@ -6,18 +6,23 @@ made once. A test proves this writer equal to `encode_packet`.
 
 from __future__ import annotations
 
-import zlib
 from typing import NamedTuple
+
+import cython
 
 from workloads.machine import Buffer
 from workloads.wire import ICRC_BYTES, Bth, Envelope, icrc_state
 from workloads.wire.envelope import ETHERNET, encode_envelope
+
+if not cython.compiled:
+    from workloads.wire.icrc import with_icrc
 
 __all__ = ["FrameHead", "FrameWriter", "PlanHeads"]
 
 _WORD = 4
 _ACK_REQ = 1 << 31
 _REMEMBERED = 4096
+_ROOM = bytes(ICRC_BYTES)
 
 
 class FrameHead(NamedTuple):
@@ -65,6 +70,5 @@ class FrameWriter:
     def write(self, opcode: int, psn: int, ack_req: bool, extensions: bytes, payload: Buffer) -> bytes:
         """The frame, iCRC included."""
         octets, state, pad = self.head(opcode, len(extensions), len(payload))
-        middle = (psn | _ACK_REQ if ack_req else psn).to_bytes(_WORD, "big") + extensions
-        state = zlib.crc32(pad, zlib.crc32(payload, zlib.crc32(middle, state)))
-        return b"".join((octets, middle, payload, pad, state.to_bytes(ICRC_BYTES, "little")))
+        word = (psn | _ACK_REQ if ack_req else psn).to_bytes(_WORD, "big")
+        return with_icrc(b"".join((octets, word, extensions, payload, pad, _ROOM)), len(octets), state)

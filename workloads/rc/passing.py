@@ -7,20 +7,42 @@ Rule 2: nothing here raises for what a peer sent.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
+
+import cython
 
 from workloads.machine import Buffer
 from workloads.wire.envelope import ETHERNET, Envelope, decode_envelope
-from workloads.wire.headers import Bth
-from workloads.wire.icrc import ICRC_BYTES, icrc_of
+from workloads.wire.headers import Bth, Reth
+from workloads.wire.icrc import ICRC_BYTES
 from workloads.wire.layout import WireError
-from workloads.wire.opcodes import OPCODES
-from workloads.wire.packet import Packet, decode_transport
+from workloads.wire.opcodes import OPCODES, OpcodeInfo
+from workloads.wire.packet import EXTENSIONS, continues
 from workloads.wire.trimming import TRIMMED_DSCP, trimmed_icrc
+
+if not cython.compiled:
+    from workloads.kernels import get8, get32
+    from workloads.wire.icrc import icrc_holds
 
 __all__ = ["PassingData", "PassingFrame", "Wholeness", "read_passing"]
 
 _RC_OPCODES = range(0x20)
+_IP_AT, _BTH_BYTES, _ICRC_BYTES = ETHERNET.size, Bth.LAYOUT.size, ICRC_BYTES
+_RETH = Reth.LAYOUT.packer()
+
+
+def _table(of: Callable[[OpcodeInfo], int]) -> bytes:
+    """By opcode; 0 where it is no SEND or WRITE of a reliable connection."""
+    data = {code: info for code, info in OPCODES.items() if info.is_request and code in _RC_OPCODES}
+    return bytes(of(data[code]) if code in data else 0 for code in range(256))
+
+
+_IS_DATA = _table(lambda info: 1)
+_EXTENDED = _table(lambda info: sum(EXTENSIONS[name].LAYOUT.size for name in info.extensions))
+_STARTS, _ENDS = _table(lambda info: info.starts), _table(lambda info: info.ends)
+_HAS_RETH, _HAS_IMM = (_table(lambda info, name=name: name in info.extensions) for name in ("reth", "imm"))  # type: ignore[misc]
+"""where there is a RETH, it stands right behind the BTH"""
 
 
 class Wholeness(Enum):
@@ -31,58 +53,45 @@ class Wholeness(Enum):
     DAMAGED = "a wrong iCRC"
 
 
+_WHOLE, _DAMAGED = Wholeness.WHOLE, Wholeness.DAMAGED
+
+
 class PassingData:
     """A SEND or WRITE packet of a reliable connection."""
 
-    __slots__ = ("_packet", "ends", "may_start", "payload", "payload_at", "psn", "qpn")
+    __slots__ = ("connection", "ends", "has_immediate", "is_padded", "may_start", "payload", "payload_at", "psn", "qpn",
+                 "starts", "target")  # fmt: skip
 
-    def __init__(self, packet: Packet, payload_at: int) -> None:
-        self._packet = packet
-        self.qpn, self.psn = packet.bth.dest_qpn, packet.bth.psn
-        """queue pair of the receiver; sequence number"""
-        self.payload = packet.payload
-        """without pad; part of the frame"""
-        self.payload_at = payload_at
-        """byte of the frame where the payload begins"""
-        info = packet.info
-        self.may_start, self.ends = info.starts, info.ends
-        """FIRST or ONLY; LAST or ONLY"""
-
-    @property
-    def starts(self) -> bool:
-        """It is the first of its message, if the connection uses IRN."""
-        return self._packet.starts
-
-    @property
-    def connection(self) -> tuple[bytes, bytes, int]:
-        """(source IP, destination IP, destination QPN)"""
-        return self._packet.connection
-
-    @property
-    def is_padded(self) -> bool:
-        """Whether the payload is no whole number of words of 32 bits."""
-        return self._packet.bth.pad != 0
-
-    @property
-    def has_immediate(self) -> bool:
-        return self._packet.imm is not None
-
-    @property
-    def target(self) -> tuple[int, int] | None:
-        """(remote address, bytes of the message) of a WRITE that says so."""
-        reth = self._packet.reth
-        return None if reth is None else (reth.va, reth.length)
+    qpn: int
+    """queue pair of the receiver"""
+    psn: int
+    payload: Buffer
+    """without pad; part of the frame"""
+    payload_at: int
+    """byte of the frame where the payload begins"""
+    may_start: bool
+    """FIRST or ONLY"""
+    ends: bool
+    """LAST or ONLY"""
+    starts: bool
+    """it is the first of its message, if the connection uses IRN"""
+    connection: tuple[bytes, bytes, int]
+    """(source IP, destination IP, destination QPN)"""
+    is_padded: bool
+    """whether the payload is no whole number of words of 32 bits"""
+    has_immediate: bool
+    target: tuple[int, int] | None
+    """(remote address, bytes of the message) of a WRITE that says so"""
 
 
 class PassingFrame:
     """A RoCE v2 frame that has a whole BTH."""
 
-    __slots__ = ("_at", "_bth", "_end", "_envelope", "_frame", "is_data")
+    __slots__ = ("_at", "_end", "_envelope", "_frame", "is_data")
 
-    def __init__(self, frame: Buffer, envelope: Envelope, bth: Bth, at: int, end: int) -> None:
-        self._frame, self._envelope, self._bth, self._at, self._end = frame, envelope, bth, at, end
-        info = OPCODES.get(bth.opcode)
-        self.is_data = info is not None and info.is_request and bth.opcode in _RC_OPCODES
+    def __init__(self, frame: bytes, envelope: Envelope, at: int, end: int) -> None:
+        self._frame, self._envelope, self._at, self._end = frame, envelope, at, end
+        self.is_data = bool(_IS_DATA[get8(frame, at)])
         """a SEND or WRITE of a reliable connection"""
 
     @property
@@ -91,27 +100,43 @@ class PassingFrame:
         return self._envelope.src_ip, self._envelope.dst_ip
 
     def wholeness(self) -> Wholeness:
-        view, last = memoryview(self._frame), self._end - ICRC_BYTES
-        covered, found = view[ETHERNET.size : last], bytes(view[last : self._end])
-        if found == icrc_of(covered):
-            return Wholeness.WHOLE
-        is_cut = self._envelope.tos >> 2 == TRIMMED_DSCP and found == trimmed_icrc(covered)
-        return Wholeness.TRIMMED if is_cut else Wholeness.DAMAGED
+        frame, end = self._frame, self._end
+        if icrc_holds(frame, end):
+            return _WHOLE
+        if self._envelope.tos >> 2 != TRIMMED_DSCP:
+            return _DAMAGED
+        last = end - _ICRC_BYTES
+        is_cut = frame[last:end] == trimmed_icrc(frame[_IP_AT:last])
+        return Wholeness.TRIMMED if is_cut else _DAMAGED
 
     def data(self) -> PassingData | None:
         """None: its lengths contradict each other. For `is_data`."""
-        try:
-            packet = decode_transport(self._frame, self._envelope, self._bth, self._at, self._end)
-        except WireError:
+        frame, at, end = self._frame, self._at, self._end
+        opcode, pad = get8(frame, at), get8(frame, at + 1) >> 4 & 3
+        payload_at, payload_end = at + _BTH_BYTES + get8(_EXTENDED, opcode), end - _ICRC_BYTES - pad
+        if payload_end < payload_at:
             return None
-        return PassingData(packet, self._end - ICRC_BYTES - self._bth.pad - len(packet.payload))
+        made = PassingData()
+        made.qpn, made.psn = get32(frame, at + 4) & 0xFFFFFF, get32(frame, at + 8) & 0xFFFFFF
+        made.connection = self._envelope.src_ip, self._envelope.dst_ip, made.qpn
+        made.payload, made.payload_at = memoryview(frame)[payload_at:payload_end], payload_at
+        made.may_start, made.ends = get8(_STARTS, opcode) != 0, get8(_ENDS, opcode) != 0
+        made.starts, made.target = made.may_start, None
+        made.is_padded, made.has_immediate = pad != 0, get8(_HAS_IMM, opcode) != 0
+        if get8(_HAS_RETH, opcode):
+            address, _, length = _RETH.unpack_from(frame, at + _BTH_BYTES)
+            made.target = address, length
+            made.starts = made.may_start and not continues(opcode, length, payload_end - payload_at)
+        return made
 
 
 def read_passing(frame: Buffer) -> PassingFrame | None:
     """None: not RoCE v2, or it cannot be read."""
+    whole = bytes(frame)
     try:
-        found = decode_envelope(frame)
-        bth = None if found is None else Bth.decode(memoryview(frame)[: found[2]], found[1])
+        found = decode_envelope(whole)
     except WireError:
         return None
-    return None if found is None or bth is None else PassingFrame(frame, found[0], bth, found[1], found[2])
+    if found is None or found[2] - found[1] < _BTH_BYTES:
+        return None
+    return PassingFrame(whole, found[0], found[1], found[2])

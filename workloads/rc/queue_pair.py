@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from ipaddress import ip_address
 
@@ -16,7 +17,7 @@ from workloads.rc.outbound import FrameWriter
 from workloads.rc.recoveries import RECOVERIES, Receiver
 from workloads.rc.requester import Requester
 from workloads.rc.tally import Counters, Outbox
-from workloads.rc.verbs import ReceiveRequest, SendRequest
+from workloads.transports.messages import ReceiveRequest, SendRequest
 from workloads.wire import OPCODES, Bth, Opcode, Packet, encode_packet, opcode_name
 
 __all__ = ["QueuePair"]
@@ -62,9 +63,9 @@ class QueuePair:
         self.touch()
         self.requester.post(request)
 
-    def post_receive(self, request: ReceiveRequest) -> None:
+    def post_receives(self, requests: Sequence[ReceiveRequest]) -> None:
         self.touch()
-        self.responder.post_receive(request)
+        self.responder.post_receives(requests)
 
     def receive(self, packet: Inbound, now: int) -> None:
         """A packet from the peer's address to this QP."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,7 +21,7 @@ from workloads.rc.recovery import LossRecovery
 from workloads.rc.responder import Responder
 from workloads.rc.send_queue import SendQueue
 from workloads.rc.tally import Counters, Outbox
-from workloads.rc.verbs import ReceiveRequest
+from workloads.transports.messages import ReceiveRequest
 from workloads.wire import Opcode
 
 __all__ = ["RECOVERIES", "Receiver", "Recovery"]
@@ -38,7 +38,7 @@ class Receiver(Protocol):
         """Whether it refused a request: it serves none any more."""
         ...
 
-    def post_receive(self, request: ReceiveRequest) -> None:
+    def post_receives(self, requests: Sequence[ReceiveRequest]) -> None:
         """Raises ValueError for read-only memory, TypeError when it is not contiguous."""
         ...
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from workloads.rc.inbound import Inbound
 from workloads.rc.message import RequestPacket
-from workloads.rc.verbs import SendRequest
+from workloads.transports.messages import SendRequest
 from workloads.wire import Nak
 
 __all__ = ["FATAL_SYNDROMES", "MAX_WINDOW", "LossRecovery", "rto_ns"]

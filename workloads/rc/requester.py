@@ -9,7 +9,7 @@ from workloads.rc.recoveries import RECOVERIES
 from workloads.rc.recovery import LossRecovery
 from workloads.rc.send_queue import SendQueue
 from workloads.rc.tally import Counters, Outbox
-from workloads.rc.verbs import SendRequest
+from workloads.transports.messages import SendRequest
 
 __all__ = ["Requester"]
 

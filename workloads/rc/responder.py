@@ -15,7 +15,7 @@ from workloads.rc.inbound import Inbound
 from workloads.rc.memory import MemoryRegions
 from workloads.rc.responder_table import RESPONDER_TABLE, ResponderAction, ResponderEvent, ResponderState
 from workloads.rc.tally import Counters, Outbox
-from workloads.rc.verbs import ReceiveCompleted, ReceiveRequest
+from workloads.transports.messages import ReceiveCompleted, ReceiveRequest
 from workloads.wire import ACK_UNLIMITED, OPCODES, PSN_MASK, Nak, OpcodeInfo, opcode_name, psn_add, psn_diff
 from workloads.wire import rnr_syndrome as rnr_syndrome_of
 
@@ -33,6 +33,16 @@ _SERVED_EXTENSIONS = {"reth", "imm"}
 _NO_MEMORY = memoryview(bytearray())
 _PLACED = RESPONDER_TABLE[ResponderState.IN_MESSAGE, ResponderEvent.MIDDLE].state
 _FINISHED = RESPONDER_TABLE[ResponderState.IN_MESSAGE, ResponderEvent.LAST].state
+
+
+def _in_bytes(request: ReceiveRequest) -> ReceiveRequest:
+    memory = request.memory
+    assert memory is not None
+    if memory.readonly:
+        raise ValueError(f"the memory of receive {request.wr_id} is read-only")
+    if memory.format == "B" and memory.ndim == 1 and memory.contiguous:
+        return request
+    return ReceiveRequest(request.wr_id, memory.cast("B"))
 
 
 class RequestArrival(NamedTuple):
@@ -81,14 +91,9 @@ class Responder:
         self.touched = True
         """set by whatever the fast path did not do itself; `arrival` may say something else since it was reset"""
 
-    def post_receive(self, request: ReceiveRequest) -> None:
+    def post_receives(self, requests: Sequence[ReceiveRequest]) -> None:
         """Raises ValueError for read-only memory, TypeError when it is not contiguous."""
-        if request.memory is not None:
-            view = request.memory.cast("B")
-            if view.readonly:
-                raise ValueError(f"the memory of receive {request.wr_id} is read-only")
-            request = ReceiveRequest(request.wr_id, view)
-        self._receives.append(request)
+        self._receives.extend([each if each.memory is None else _in_bytes(each) for each in requests])
         self.touched = True
 
     def shut(self) -> None:
@@ -208,6 +213,20 @@ class Responder:
         if answer:
             self.answers.append(Answer(psn_add(self.expected, -1), ACK_UNLIMITED, self.msn))
             self._counters.acks_sent += 1
+
+    def closed_writes(self, count: int, packets: int, expected: int) -> None:
+        """`count` WRITEs ended that its user knows of; `packets` brought them. The next PSN is `expected`."""
+        self._message, self.state, self.touched = None, _FINISHED, True
+        self.msn, self.expected = psn_add(self.msn, count), expected
+        self._counters.packets_received += packets
+
+    def taken_receives(self, count: int) -> int:
+        """Take so many posted receives away, if there are. How many there were."""
+        receives = self._receives
+        taken = min(count, len(receives))
+        for _ in range(taken):
+            receives.popleft()
+        return taken
 
     def _judge(self, packet: Inbound, info: OpcodeInfo) -> ResponderEvent:
         """The event for the expected PSN: its position, or what is wrong with it."""

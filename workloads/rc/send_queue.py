@@ -10,7 +10,7 @@ from workloads.config import QpConfig
 from workloads.events import QpFailed
 from workloads.rc.message import OutMessage
 from workloads.rc.tally import Outbox
-from workloads.rc.verbs import SUCCESS, SendCompleted, SendRequest
+from workloads.transports.messages import SUCCESS, SendCompleted, SendRequest
 from workloads.wire import PSN_MASK
 
 __all__ = ["SendQueue"]

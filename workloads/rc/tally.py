@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 
 from workloads.events import RcStatistics
 from workloads.machine import Event
-from workloads.rc.verbs import Completion
+from workloads.transports.messages import Completion
 
 __all__ = ["Counters", "Outbox"]
 

@@ -45,7 +45,8 @@ def rc_span(code: int) -> int:
 def rc_timer_values(need: TimerNeed) -> Mapping[str, int]:
     trip = need.trip
     margin = _RC_MARGIN * (_SLOWED if need.cuts_rates else 1)
-    wanted = margin * trip.queueing_ns + trip.slower_ns
+    # Connections give up after some timeouts: these cover as many waits of the processes on the way.
+    wanted = max(margin * trip.queueing_ns + trip.slower_ns, need.processor_ns)
     code = next((code for code in range(1, _MOST_CODE) if _UNIT_NS << code >= wanted), _MOST_CODE)
     values = {"timeout_code": max(code, _REAL_CODE if need.is_real else 0)}
     if not need.resends_alone:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from workloads.machine import Buffer
 from workloads.rc.timers import ANSWER_BYTES, UNASKED_PACKETS, rc_span, rc_timer_keys, rc_timer_values
-from workloads.transports.kind import SentAs, TransportKind
+from workloads.transports.endpoint import LONGEST, ConnectedTransport
+from workloads.transports.kind import SentAs
 from workloads.transports.timing import TimerKey, TimerNeed
-from workloads.wire.envelope import ETHERNET, ROCE_PORT, Envelope
-from workloads.wire.headers import Bth
-from workloads.wire.icrc import icrc_of
+from workloads.wire.envelope import ETHERNET, ROCE_PORT, UDP, Envelope
+from workloads.wire.headers import Aeth, Bth, ImmDt, Reth
+from workloads.wire.icrc import ICRC_BYTES, icrc_of
 from workloads.wire.layout import WireError
 from workloads.wire.opcodes import OPCODES, Opcode, OpcodeInfo, opcode_name
 from workloads.wire.packet import Packet, decode_packet, encode_packet
+from workloads.wire.places import ETHERTYPE, IP_AT, IS_IPV4, UDP6_AT, UDP_AT
 from workloads.wire.psn import psn_add, psn_diff
-from workloads.wire.recognised import flow_text, recognise
+from workloads.wire.recognised import flow_text, recognise, target_of
 from workloads.wire.syndrome import Nak, is_ack, is_nak, is_rnr, rnr_timer_ns
 
-__all__ = ["RELIABLE", "AnswerKind", "RoceTransport", "frame_of_flow"]
+if TYPE_CHECKING:
+    from workloads.config import QpConfig
+    from workloads.rc.endpoint import RcEndpoint
+
+__all__ = ["RELIABLE", "AnswerKind", "ReliableTransport", "RoceTransport", "frame_of_flow"]
 
 
 class AnswerKind(Enum):
@@ -39,12 +47,25 @@ _ANSWERS: Mapping[int, AnswerKind] = {
 }  # fmt: skip
 
 
-class RoceTransport(TransportKind):
+_BTH_PARTS = {
+    "opcode": "opcode", "pkey": "BTH flags and P_Key", "dest_qpn": "destination QPN", "ack_req": "AckReq", "psn": "PSN",
+}  # fmt: skip
+"""last field of each part that people know -> its name"""
+
+
+class RoceTransport(ConnectedTransport):
     """Packets with a BTH: the opcode is the kind, the PSN is the number. Attempts are counted by both."""
 
     udp_port: int = ROCE_PORT
     message_parts: Mapping[int, OpcodeInfo] = OPCODES
     """number of a kind -> where such a packet stands in its message, and what it carries"""
+    part_bytes: Mapping[str, int] = MappingProxyType(
+        {layout.name: layout.size for layout in (Bth.LAYOUT, Reth.LAYOUT, ImmDt.LAYOUT, Aeth.LAYOUT)}
+        | {"iCRC": ICRC_BYTES}
+    )
+    """sizes of the headers behind UDP"""
+    changed_at = Bth.LAYOUT.octets("resv6")[0]
+    """octet of the base header that the checksum leaves out, since switches may change it"""
     gap_code, ack_code, trimmed_code = int(Nak.PSN_SEQUENCE), 0, int(Nak.TRIMMED)
     """numbers of answers: a packet is missing; all came; only the headers of a packet came"""
     unserved_kinds = frozenset(map(int, (Opcode.READ_REQUEST, Opcode.CMP_SWAP, Opcode.FETCH_ADD)))
@@ -55,22 +76,8 @@ class RoceTransport(TransportKind):
     pause_ns = staticmethod(rnr_timer_ns)
     """how long an answer of kind WAIT asks the sender to pause"""
     span_of = staticmethod(rc_span)
-
-    def __init__(
-        self, name: str, summary: str, timers: dict[str, str], transparent: str = "", *, is_reliable: bool = False
-    ) -> None:
-        self.name, self.summary, self.timers, self.transparent = name, summary, timers, transparent
-        self.is_reliable = is_reliable
-        self.unasked_packets = UNASKED_PACKETS if is_reliable else None
-
-    def timer_keys(self, *, resends_alone: bool = False) -> tuple[TimerKey, ...]:
-        return rc_timer_keys(resends_alone=resends_alone) if self.is_reliable else super().timer_keys()
-
-    def timer_values(self, need: TimerNeed) -> Mapping[str, int]:
-        return rc_timer_values(need) if self.is_reliable else super().timer_values(need)
-
-    def answer_bytes(self, frame_bytes: int, /) -> int:
-        return ANSWER_BYTES if self.is_reliable else frame_bytes
+    target_of = staticmethod(target_of)
+    """IPv4 address that one of its frames goes to, whatever is inside; None: none of its frames"""
 
     def identify(self, frame: Buffer) -> SentAs | None:
         found = recognise(frame)
@@ -96,6 +103,16 @@ class RoceTransport(TransportKind):
         found = _ANSWERS.get(code)
         return found or (AnswerKind.OTHER_NAK if is_nak(code) else AnswerKind.UNKNOWN)
 
+    def parts_of(self, head: Buffer) -> tuple[tuple[int, str], ...]:
+        """Ends of the headers of a frame, and of the fields of its base header, with their names for people."""
+        udp = UDP_AT if head[ETHERTYPE] == IS_IPV4 else UDP6_AT
+        bth = udp + UDP.size
+        fields = (Bth.LAYOUT.span(name, bth).stop for name in _BTH_PARTS)
+        return (
+            (IP_AT, "Ethernet header"), (udp, "IP header"), (bth, "UDP header"),
+            *zip(fields, _BTH_PARTS.values(), strict=True),
+        )  # fmt: skip
+
     def sealed(self, frame: bytearray) -> bytes:
         """A frame that lacks its checksum, with it."""
         return bytes(frame) + icrc_of(memoryview(frame)[ETHERNET.size :])
@@ -106,13 +123,36 @@ def frame_of_flow(envelope: Envelope) -> bytes:
     return encode_packet(Packet(envelope, Bth(Opcode.SEND_ONLY, 0, 0)))
 
 
-RELIABLE = RoceTransport(
-    "rc",
-    "RoCE v2 reliable connections",
-    {
-        "retransmission": "no acknowledgement came: the requester goes back, or sends what is missing",
-        "receiver not ready": "the peer asked for a pause: the request is sent again",
-    },
-    "queue pairs, PSNs and answers, with a valid iCRC",
-    is_reliable=True,
-)
+class ReliableTransport(RoceTransport):
+    name = "rc"
+    summary = "RoCE v2 reliable connections"
+    timers = MappingProxyType(
+        {
+            "retransmission": "no acknowledgement came: the requester goes back, or sends what is missing",
+            "receiver not ready": "the peer asked for a pause: the request is sent again",
+        }
+    )
+    transparent = "queue pairs, PSNs and answers, with a valid iCRC"
+    is_reliable = True
+    unasked_packets = UNASKED_PACKETS
+
+    def endpoint(
+        self, queue_pairs: Iterable[QpConfig] = (), *, longest: int = LONGEST, batches: bool = True
+    ) -> RcEndpoint:
+        from workloads.rc.endpoint import RcEndpoint  # here: plans and faults make none
+
+        made = RcEndpoint(batches=batches)
+        made.add_qps(queue_pairs)
+        return made
+
+    def timer_keys(self, *, resends_alone: bool = False) -> tuple[TimerKey, ...]:
+        return rc_timer_keys(resends_alone=resends_alone)
+
+    def timer_values(self, need: TimerNeed) -> Mapping[str, int]:
+        return rc_timer_values(need)
+
+    def answer_bytes(self, frame_bytes: int, /) -> int:
+        return ANSWER_BYTES
+
+
+RELIABLE = ReliableTransport()

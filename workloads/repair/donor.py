@@ -80,7 +80,9 @@ class Donor(RepairHost):
     def begin(self, now: int) -> None:
         config, training = self._config, self._training
         symbol = self._code.donate(config.share.lost, symbols_of(training.gradient, self._code.alpha))
-        self._symbol = (PRODUCTS[self._coefficient][symbol] if config.op == "xor" else symbol).tobytes()
+        self._symbol = symbol.tobytes()
+        if config.op == "xor" and self._coefficient != 1:
+            self._symbol = self._symbol.translate(PRODUCTS[self._coefficient].tobytes())
         header = data_header(config, self._coefficient, training.iteration)
         self._template = encode_datagram(config.answers[0], AGGREGATION_PORT, header, b"")
         self.events.append(CollectiveStarted(training.iteration, training.gradient.nbytes, config.blocks))

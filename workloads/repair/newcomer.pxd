@@ -16,7 +16,7 @@ cdef class Newcomer(RepairHost):
     cdef public long long _first_block
     cdef object _columns
     cdef bint _combined
-    cdef long long _everyone, _blocks, _missing
+    cdef long long _everyone, _blocks, _missing, _elements, _symbol_words
     cdef dict _ranks
     cdef list _templates
 

@@ -40,6 +40,7 @@ class Newcomer(RepairHost):
         """factors of each rank's symbol, one for each symbol of the block; None: packets name the factor, or it was
         applied"""
         self._combined, self._everyone, self._blocks = config.combined, config.everyone, config.blocks
+        self._elements, self._symbol_words = config.elements, config.symbol_bytes // 4
         self._ranks = {int.from_bytes(answer.dst_ip, "big"): rank for rank, answer in enumerate(config.answers)}
         """ranks of donors, by IPv4 address"""
         header = data_header(config, 1, 0)._replace(bitmap0=0)
@@ -116,9 +117,8 @@ class Newcomer(RepairHost):
         return len(self._inside) <= own and self._iteration + 1 < self._config.workload.iterations
 
     def _words_in(self, own: int) -> int:
-        config = self._config
-        left: int = config.symbol_bytes // 4 - own * config.elements
-        return min(config.elements, left)
+        left = self._symbol_words - own * self._elements
+        return self._elements if left > self._elements else left
 
     def _add(self, found: Arrival, own: int) -> None:
         assert self._block is not None, "an iteration runs"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -11,9 +13,13 @@ from workloads.codes.gf256 import Bytes
 from workloads.codes.linear import LinearCode
 from workloads.events import TrainingProgress
 from workloads.gradients import GradientSource, Vector, create_source
+from workloads.gradients.base import DrawnSource
 from workloads.repair.config import RepairConfig
 
 __all__ = ["StoredSource", "file_of", "pieces_needed", "symbols_of", "words_of"]
+
+_FILES: WeakValueDictionary[Any, Bytes] = WeakValueDictionary()
+"""files that some host of this process works on, by all that they depend on"""
 
 
 def symbols_of(words: Vector, alpha: int) -> Bytes:
@@ -48,11 +54,28 @@ class StoredSource:
             create_source(workload, rank, share.size, share.arithmetic.dtype)
             for rank in range(pieces_needed(self._code))
         ]
+        self._file: Bytes | None = None
+        """the current file, which must stay in memory as long as other hosts may need it"""
+        self._key: Any = None
+        """all that files depend on but the iteration; None: they may depend on more"""
+        if all(isinstance(piece, DrawnSource) for piece in self._pieces):
+            same = replace(workload, straggle_ns=0, arrival_ns=0, compute=None, digest_delay_ns=0)
+            code = config.share
+            self._key = (same, share.size, share.arithmetic.dtype, code.name, code.n, code.k, code.d)
         self.elements, self.iterations, self.dtype = workload.elements, workload.iterations, self._pieces[0].dtype
 
     def gradient(self, iteration: int) -> Vector:
-        file = file_of(self._code, [source.gradient(iteration) for source in self._pieces])
-        return words_of(self._code.store(file, self._node), self.dtype)
+        return words_of(self._code.store(self._file_of(iteration), self._node), self.dtype)
+
+    def _file_of(self, iteration: int) -> Bytes:
+        """Drawn once for all hosts of the process."""
+        key = self._key, iteration
+        file = None if self._key is None else _FILES.get(key)
+        if file is None:
+            file = file_of(self._code, [source.gradient(iteration) for source in self._pieces])
+        if self._key is not None:
+            self._file = _FILES[key] = file
+        return file
 
     def apply(self, iteration: int, total: Vector) -> TrainingProgress | None:
         return None

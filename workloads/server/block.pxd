@@ -1,9 +1,12 @@
 from libc.stdint cimport int32_t
 
 from workloads.datagrams.arrival cimport Arrival
-from workloads.kernels cimport add_words, read_words
+from workloads.datagrams.entries cimport enter
+from workloads.kernels cimport add_words, new_words, read_words
 
 cdef long long _COLLISION, _OVERFLOW
+cdef int32_t[::1] _NOTHING
+cdef object _WORDS
 
 
 cdef class Block:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 import cython
 import numpy as np
 
 from workloads.datagrams.arrival import Arrival
-from workloads.datagrams.worker_sets import ranks_in
 from workloads.server.tables import BlockState
 from workloads.wire.aggregation import DatagramFlag
 
 if not cython.compiled:
-    from workloads.kernels import add_words, read_words
+    from workloads.datagrams.entries import enter
+    from workloads.kernels import add_words, new_words, read_words
 
 __all__ = ["Block"]
 
 _LEAST, _MOST = -(1 << 31), (1 << 31) - 1
 _COLLISION, _OVERFLOW = int(DatagramFlag.COLLISION), int(DatagramFlag.OVERFLOW)
+_WORDS = array("i")
 _NOTHING = np.empty(0, np.int32)
 
 
@@ -92,7 +94,7 @@ class Block:
         """Remove the elements of all ranks."""
         self.entered, self.bitmap, self._packets, self.overflow = [0] * len(self.entered), 0, [], False
         if self.size != size or not size:
-            self.values, self.size = np.empty(size, np.int32), size
+            self.values, self.size = new_words(_WORDS, size), size
 
     def _sum(self, workers: Any, frame: bytes, at: int, left_range: bool) -> None:
         """Add the elements at `at` of the frame. `left_range`: a switch says that a sum in them left int32."""
@@ -108,8 +110,7 @@ class Block:
             add_words(self.values, 0, frame, at, self.size)
         self._packets.append((workers, frame, at, left_range))
         self.bitmap |= workers
-        for rank in ranks_in(workers):
-            self.entered[rank] += 1
+        enter(self.entered, workers)
 
     def seal(self, frame: bytes) -> None:
         """The sum is in the frame of its result; the block keeps that and nothing else."""

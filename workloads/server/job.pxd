@@ -3,15 +3,18 @@ cimport cython
 from workloads.datagrams.slots cimport SlotTable
 from workloads.datagrams.arrival cimport Arrival
 from workloads.server.block cimport Block
+from workloads.server.held cimport HeldBack
 from workloads.server.sender cimport JobSender
 
 cdef long long _DATA, _EXPONENTS, _RESULT, _NACK, _REMINDER, _EMPTY, _RESEND, _COLLISION, _EVICTED, _ECN, _OVERFLOW
 cdef long long _CAUSES
-cdef object _UNKNOWN, _OPEN, _DONE, _LOST
+cdef object _UNKNOWN, _OPEN, _DONE, _LOST, _IS_COPY, _IS_NEW, _IS_COMPLETING, _IS_WHOLE, _IS_ASKED, _IS_STRAY
 
 
 cdef class JobServer(JobSender):
-    cdef public object _held, _broken_at, counts, _kinds
+    cdef public object _broken_at
+    cdef dict _counts, _kinds
+    cdef public HeldBack _held
     cdef public bint _trace, _asks, _strict
     cdef public long long newest
     cdef long long _window, _policy, _op, _elements, _memory
@@ -22,12 +25,15 @@ cdef class JobServer(JobSender):
     cdef long long[::1] _after, _actions
     cdef list _handlers
 
+    cpdef count(self, str name, long long more)
     cpdef bint fits(self, Arrival a)
+    cpdef get_timer(self)
     cdef bint _names_workers(self, Arrival a) except -1
     @cython.locals(block=Block)
     cpdef receive(self, long long number, Arrival a, long long now)
     @cython.locals(found=Block, fresh=Block)
     cpdef Block _find(self, long long number)
+    cdef Block _empty(self, long long number)
     cpdef object _classify(self, Block block, long long number, Arrival a)
     @cython.locals(step=cython.longlong, action=cython.longlong)
     cpdef _step(self, Block block, object event, Arrival a, long long now)

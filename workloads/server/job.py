@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -41,6 +40,8 @@ _NACK, _REMINDER, _EMPTY = int(DatagramKind.NACK), int(DatagramKind.REMINDER), i
 _RESEND, _COLLISION, _EVICTED = int(DatagramFlag.RESEND), int(DatagramFlag.COLLISION), int(DatagramFlag.EVICTED)
 _ECN, _OVERFLOW = int(DatagramFlag.ECN), int(DatagramFlag.OVERFLOW)
 _UNKNOWN, _OPEN, _DONE, _LOST = BlockState.UNKNOWN, BlockState.OPEN, BlockState.DONE, BlockState.LOST
+_IS_COPY, _IS_NEW, _IS_COMPLETING = BlockEvent.COPY, BlockEvent.NEW, BlockEvent.COMPLETING
+_IS_WHOLE, _IS_ASKED, _IS_STRAY = BlockEvent.WHOLE, BlockEvent.ASKED, BlockEvent.STRAY
 _STATES, _ACTIONS, _CAUSES = tuple(BlockState), tuple(BlockAction), len(BlockEvent)
 
 
@@ -72,8 +73,8 @@ class JobServer(JobSender):
         self.newest = -1 if asks_again else 0
         """block that is near to those that come; -1: a restarted server that has heard of none"""
         self.events: list[Event] = []
-        self.counts: Counter[str] = Counter()
-        self._kinds: Counter[str] = Counter()
+        self._counts: dict[str, int] = {}
+        self._kinds: dict[str, int] = {}
         handlers = self.handlers()
         self._handlers = [handlers.get(action) for action in BlockAction]
         """handlers by number of the action; None: the packet is dropped"""
@@ -98,7 +99,8 @@ class JobServer(JobSender):
     def receive(self, number: int, a: Arrival, now: int) -> None:
         """A packet that `fits`."""
         self.newest = max(self.newest, number, 0)
-        self._kinds[self._kind_of(a)] += 1
+        kind = self._kind_of(a)
+        self._kinds[kind] = self._kinds.get(kind, 0) + 1
         block = self._find(number)
         event = self._classify(block, number, a)
         if (a.kind == _DATA or a.kind == _EXPONENTS) and (block.state is _UNKNOWN or block.state is _OPEN):
@@ -128,10 +130,14 @@ class JobServer(JobSender):
         self._open.clear()
 
     def statistics(self) -> ServerStatistics:
-        counts = self.counts
         names = ("blocks", "copies", "replays", "overlaps", "ignored", "reminders", "nacks", "moved", "rejected")
-        statistics = {name: counts[name] for name in names}
-        return ServerStatistics(self._job.job, counts["bytes"], dict(self._kinds), **statistics, open=len(self._open))
+        statistics = {name: self._counts.get(name, 0) for name in names}
+        received = self._counts.get("bytes", 0)
+        return ServerStatistics(self._job.job, received, dict(self._kinds), **statistics, open=len(self._open))
+
+    def count(self, name: str, more: int) -> None:
+        """For the statistics."""
+        self._counts[name] = self._counts.get(name, 0) + more
 
     def _find(self, number: int) -> Block:
         """The block, or an empty one for one that is not kept (any more, or yet)."""
@@ -149,32 +155,32 @@ class JobServer(JobSender):
     def _classify(self, block: Block, number: int, a: Arrival) -> BlockEvent:
         state, asks, whole = block.state, a.flags & _RESEND != 0, a.bitmap == self._everybody
         if a.kind == _RESULT:
-            return BlockEvent.COPY
+            return _IS_COPY
         if a.kind == _EMPTY:
             return BlockEvent.REFUSED if a.bitmap else BlockEvent.NOTHING_THERE
         if state is _UNKNOWN:
             before = number - self._window
             if self._strict and before >= 0 and self._find(before).state is not _DONE:
                 return BlockEvent.OVERRUN
-            return BlockEvent.WHOLE if whole else BlockEvent.NEW
+            return _IS_WHOLE if whole else _IS_NEW
         if state is _OPEN:
             if a.count != block.size or a.tensor != block.tensor:
                 return BlockEvent.MISMATCH
             if whole:
                 block.answers = max(0, block.answers - asks)
-                return BlockEvent.WHOLE
+                return _IS_WHOLE
             completes = a.bitmap | block.bitmap == self._everybody
             if not a.bitmap & block.bitmap:
-                return BlockEvent.COMPLETING if completes else BlockEvent.NEW
+                return _IS_COMPLETING if completes else _IS_NEW
             if not block.is_wider(a.bitmap):
                 return BlockEvent.OVERLAP
             return BlockEvent.WIDER_COMPLETING if completes else BlockEvent.WIDER
         if state is _LOST and whole:
-            return BlockEvent.WHOLE
+            return _IS_WHOLE
         if whole and asks and block.answers:
             block.answers -= 1
-            return BlockEvent.STRAY  # several workers were asked for it, and had it
-        return BlockEvent.ASKED if asks or whole else BlockEvent.STRAY
+            return _IS_STRAY  # several workers were asked for it, and had it
+        return _IS_ASKED if asks or whole else _IS_STRAY
 
     def _step(self, block: Block, event: BlockEvent, a: Arrival, now: int) -> None:
         before = block.state
@@ -239,17 +245,18 @@ class JobServer(JobSender):
         self._hold(block, a.slot)
         block.replace(a)
         block.collided = False  # who has the result already does not move
-        self.counts["copies"] += 1
+        self.count("copies", 1)
         self._seal(block, now)
 
     def replay(self, block: Block, a: Arrival, now: int) -> None:
         if a.bitmap == self._everybody:
             self.events.append(BlockReplayed(self._job.job, -1, block.number, block.slot))
-            self.counts["replays"] += self._send_to_all(block)
+            self.count("replays", self._send_to_all(block))
             return
-        for rank in ranks_in(a.bitmap):
+        only = _only_rank(a.bitmap)
+        for rank in ranks_in(a.bitmap) if only < 0 else (only,):
             self.events.append(BlockReplayed(self._job.job, rank, block.number, block.slot))
-            self.counts["replays"] += 1
+            self.count("replays", 1)
             self._send(rank, block)
 
     def remind(self, block: Block, a: Arrival, now: int) -> None:
@@ -259,7 +266,7 @@ class JobServer(JobSender):
             self._ask_missing(block)
         if reminds:
             block.awaits_switch = True
-            self.counts["reminders"] += 1
+            self.count("reminders", 1)
             self.departures.append(self._about(block, _REMINDER))
         block.reminders += 1
         self._arm(block, now + (self._job.rto_ns << min(block.reminders, _MOST_DOUBLINGS)))
@@ -274,7 +281,7 @@ class JobServer(JobSender):
         missing = list(ranks_in(self._everybody & ~block.bitmap))
         block.answers = len(missing)
         for rank in missing:
-            self.counts["nacks"] += 1
+            self.count("nacks", 1)
             self._give(rank, self._about(block, _NACK))
 
     def give_up(self, block: Block, a: Arrival, now: int) -> None:
@@ -295,7 +302,7 @@ class JobServer(JobSender):
         self._ignore(block, a, BlockAction.DROP_OVERLAP, "overlaps")
 
     def _ignore(self, block: Block, a: Arrival, action: BlockAction, counter: str) -> None:
-        self.counts[counter] += 1
+        self.count(counter, 1)
         ignored = (
             self._job.job,
             _only_rank(a.bitmap),
@@ -321,7 +328,7 @@ class JobServer(JobSender):
             self._open[block.number] = block
 
     def _complete(self, block: Block, now: int) -> None:
-        self.counts["blocks"] += 1
+        self.count("blocks", 1)
         self.events.append(BlockSummed(self._job.job, block.number, block.slot, tuple(block.entered)))
         if self._broken_at is not None:
             self.events.append(JobResumed(self._job.job, block.number, now - self._broken_at))
@@ -340,7 +347,7 @@ class JobServer(JobSender):
             proposed = self._slots.propose(entry)
             if proposed != new:
                 self._slots.move(entry, proposed)
-                self.counts["moved"] += 1
+                self.count("moved", 1)
                 new, flags = proposed, flags | _COLLISION
         block.seal(self._result_of(block, flags, new))
         if not self._asks:

@@ -67,10 +67,10 @@ class ParameterServer(Quick):
         job = self._jobs.get(found.job)
         if job is None or not _FOR_US >> found.kind & 1 or not job.fits(found):
             if job is not None:
-                job.counts["rejected"] += 1
+                job.count("rejected", 1)
             self.events.append(FrameRejected("unexpected", f"kind {found.kind} of job {found.job}"))
             return
-        job.counts["bytes"] += len(frame)
+        job.count("bytes", len(frame))
         near = (found.sequence - 1) % _SEQUENCES if job.newest < 0 else job.newest
         job.receive(nearest_packet(found.sequence, near), found, now)
         self._collect(job)
@@ -120,11 +120,13 @@ class ParameterServer(Quick):
         self.events.extend([job.statistics() for job in self._jobs.values()])
 
     def _collect(self, job: JobServer) -> None:
-        outbox: deque[Any] = self.outbox
-        outbox.extend(job.departures)
-        self.events.extend(job.events)
-        job.departures.clear()
-        job.events.clear()
+        if job.departures:
+            outbox: deque[Any] = self.outbox
+            outbox.extend(job.departures)
+            job.departures.clear()
+        if job.events:
+            self.events.extend(job.events)
+            job.events.clear()
 
 
 def create_server(config: ServerConfig, start_ns: int) -> ParameterServer:

@@ -7,15 +7,16 @@ Both framings speak of a packet by the fields of `AggregationHeader`. Over UDP t
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
 
 import cython
 
 from workloads.datagrams.arrival import Arrival
 from workloads.datagrams.quantisation import Tensor
 from workloads.switchml.config import SwitchMlConfig
-from workloads.switchml.uc_mapping import from_write, key_version, to_write
-from workloads.uc import UcEndpoint, UcError
+from workloads.switchml.uc_mapping import arrived, frames_of, from_write, key_version, to_write
+from workloads.transports.endpoint import Endpoint
+from workloads.uc import UcMessage, UcPairs
+from workloads.uc.transport import UNRELIABLE
 from workloads.wire.aggregation import (
     AGGREGATION_PORT,
     AggregationHeader,
@@ -113,19 +114,13 @@ class UcFraming(HostFraming):
     def __init__(self, config: SwitchMlConfig) -> None:
         HostFraming.__init__(self)
         assert config.uc is not None, "a worker over UC"
-        self._config: Any = config
-        self._pairs: Any = config.uc
-        self._endpoint: Any = UcEndpoint(config.envelope.src_ip, 4 * config.elements)
-        for cell in range(config.window):
-            self._endpoint.add_qp(self._pairs.host_qp(cell, config.envelope))
+        self._config: SwitchMlConfig = config
+        self._pairs: UcPairs = config.uc
+        pairs = [config.uc.host_qp(cell, config.envelope) for cell in range(config.window)]
+        self._endpoint: Endpoint[UcMessage] = UNRELIABLE.endpoint(pairs, longest=4 * config.elements)
 
     def read(self, frame: bytes, found: Arrival) -> bool:
-        if not self._endpoint.is_for_us(frame):
-            return False
-        try:
-            message = self._endpoint.receive(frame)
-        except UcError as error:
-            raise DatagramError(error.reason, str(error)) from None
+        message = arrived(self._endpoint, frame)
         if message is None:
             return False
         config, write = self._config, message.write
@@ -158,6 +153,6 @@ class UcFraming(HostFraming):
             bit_of(config.collective.rank), config.collective.size, len(payload) // 4, flags, first, second, number,
         )  # fmt: skip
         write = to_write(header, pairs.va, 4 * config.elements, slot << 1, payload)
-        self.leaving.extend(self._endpoint.send(pairs.qpn + slot - config.first_slot, write))
+        self.leaving.extend(frames_of(self._endpoint, pairs.qpn + slot - config.first_slot, write))
         frame: bytes = self.leaving.popleft()
         return frame

@@ -16,21 +16,42 @@ Source: `p4lang/p4app-switchML`, `rdma_worker_thread.cc`, `rdma_receiver.p4`, `r
 
 from __future__ import annotations
 
-from workloads.uc import UcWrite
+from workloads.events import FrameRejected
+from workloads.transports.endpoint import Endpoint
+from workloads.transports.messages import SendRequest
+from workloads.uc import UcMessage, UcWrite
 from workloads.wire.aggregation import AggregationHeader, DatagramError, DatagramFlag
 
-__all__ = ["from_write", "key_version", "to_write"]
+__all__ = ["arrived", "frames_of", "from_write", "key_version", "to_write"]
 
 _SEQUENCES = 1 << 32
 _TAG = 0xFFFF
 
 
-def to_write(header: AggregationHeader, va: int, block_bytes: int, rkey: int, payload: bytes) -> UcWrite:
+def to_write(header: AggregationHeader, va: int, block_bytes: int, rkey: int, payload: bytes) -> SendRequest:
     """`va`, `rkey`: of the receiver, without number and version."""
     number = (header.sequence - 1) % _SEQUENCES
     version = 1 if header.flags & DatagramFlag.VERSION else 0
     imm = (header.exponent0 & 0xFF) << 24 | (header.exponent1 & 0xFF) << 16 | header.sequence & _TAG
-    return UcWrite(va + number * block_bytes, rkey | version, imm, payload)
+    return SendRequest(0, (payload,), imm, va + number * block_bytes, rkey | version)
+
+
+def frames_of(endpoint: Endpoint[UcMessage], qpn: int, message: SendRequest) -> list[bytes]:
+    """The frames that carry a message, in the order in which they must leave."""
+    endpoint.post_send(qpn, message, 0)
+    frames = []
+    while (frame := endpoint.next_frame(0)) is not None:
+        frames.append(frame)
+    return frames
+
+
+def arrived(endpoint: Endpoint[UcMessage], frame: bytes) -> UcMessage | None:
+    """The message that a frame completes. Raises DatagramError when the endpoint drops the frame."""
+    endpoint.receive_frame(0, frame, 0)
+    message = endpoint.next_completion()
+    if message is None and isinstance(event := endpoint.next_event(), FrameRejected):
+        raise DatagramError(event.reason, event.detail)
+    return message
 
 
 def key_version(rkey: int) -> tuple[int, int]:

@@ -150,11 +150,6 @@ class SwitchMlWorker(QuickWorker):
 
 
 def create_worker(config: SwitchMlConfig, start_ns: int) -> HostMachine:
-    """A SwitchMlWorker with its gradient source, in a training next to its mesh. Raises ScenarioError for what cannot
-    be served, HostCapabilityError when its data is not installed."""
-    source = source_of(config)
-    if config.mesh is None:
-        return SwitchMlWorker(config, source, start_ns=start_ns)
-    from workloads.tasked_host import with_mesh  # for trainings
-
-    return with_mesh(config.mesh, source, lambda own: SwitchMlWorker(config, own, start_ns=start_ns), start_ns)
+    """A SwitchMlWorker with its gradient source. Raises ScenarioError for what cannot be served, HostCapabilityError
+    when its data is not installed."""
+    return SwitchMlWorker(config, source_of(config), start_ns=start_ns)

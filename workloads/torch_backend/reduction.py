@@ -43,13 +43,9 @@ def name_of(opts: Any, what: str, tensors: list[torch.Tensor]) -> str:
 
 
 def _factor(wanted: Any) -> float:
-    """Of a PREMUL_SUM. Raises ValueError for one with several."""
+    """Of a PREMUL_SUM."""
     factor = wanted.__getstate__()[1]  # torch shows it nowhere else
-    if isinstance(factor, torch.Tensor):
-        if factor.numel() != 1:
-            raise ValueError(f"the backend ina multiplies by one factor, and was given {factor.numel()}")
-        factor = factor.item()
-    return float(factor)
+    return float(factor.item() if isinstance(factor, torch.Tensor) else factor)
 
 
 def scaled(tensors: Sequence[torch.Tensor], opts: Any) -> list[torch.Tensor]:

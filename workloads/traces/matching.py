@@ -5,14 +5,18 @@ Rules of this file
   They must agree on kind, size and root.
 - A receive takes the first message that came and fits its source and tag. A message that no receive has asked for yet
   waits at the receiver, so a send never waits for its receive.
-- A try without time finds what would never end: a receive without a message, a collective that one rank omits, a
-  circle of dependencies. A message that no receive takes is refused, too.
+- A try in which only computing takes time finds what would never end: a receive without a message, a collective that
+  one rank omits, a circle of dependencies. A message that no receive takes is refused, too.
+- The order in which collectives end in that try is their `turn`. Ranks that run them one at a time, in this order,
+  never wait for each other in a circle: whatever a collective needs has ended before it.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from dataclasses import dataclass, field
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from itertools import count
 
 from workloads.traces.model import ANY, COMPUTE, RECV, SEND, JobTrace, TraceNode, refused
 
@@ -20,6 +24,8 @@ __all__ = ["MESSAGE", "TraceOperation", "fits", "match"]
 
 MESSAGE = "message"
 """kind of an operation: a send, and the receive that takes it"""
+_READY, _RUNS, _ENDS = "ready", "runs", "ends"
+"""what may happen to a node"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,8 @@ class TraceOperation:
     root: int = 0
     """place among `ranks`"""
     tag: int = 0
+    turn: int = -1
+    """of a collective: its place in an order in which all of them can run one at a time"""
 
 
 def fits(node_source: int, node_tag: int, source: int, tag: int) -> bool:
@@ -46,8 +54,9 @@ def fits(node_source: int, node_tag: int, source: int, tag: int) -> bool:
 def match(trace: JobTrace) -> tuple[TraceOperation, ...]:
     """Messages and collectives, by the first rank and its order. Raises ScenarioError with rank and node."""
     operations = [*_messages(trace), *_collectives(trace)]
-    _Try(trace, operations).run()
-    return tuple(sorted(operations, key=lambda each: (each.ranks[0], each.places[0])))
+    turns = _Try(trace, operations).run()
+    known = (replace(each, turn=turns.get(id(each), -1)) for each in operations)
+    return tuple(sorted(known, key=lambda each: (each.ranks[0], each.places[0])))
 
 
 def _messages(trace: JobTrace) -> list[TraceOperation]:
@@ -110,7 +119,7 @@ def _shown(node: TraceNode) -> str:
 
 @dataclass
 class _Try:
-    """The trace without time."""
+    """The trace where only computing takes time."""
 
     trace: JobTrace
     operations: list[TraceOperation]
@@ -119,7 +128,8 @@ class _Try:
     _asked: list[list[int]] = field(default_factory=list)
     """by rank: receives without a message"""
 
-    def run(self) -> None:
+    def run(self) -> dict[int, int]:
+        """The turns of the collectives, by id."""
         ranks = self.trace.ranks
         self._came, self._asked = [[] for _ in ranks], [[] for _ in ranks]
         self._needs = [[len(node.after) + len(node.after_start) for node in nodes] for nodes in ranks]
@@ -138,19 +148,40 @@ class _Try:
             for rank, place in zip(each.ranks, each.places, strict=False)
         }
         self._missing = {id(each): len(each.ranks) for each in self.operations}
-        self._ready = deque(
-            (rank, place) for rank, needs in enumerate(self._needs) for place, count in enumerate(needs) if not count
-        )
-        while self._ready:
-            self._start(*self._ready.popleft())
+        self._turns: dict[int, int] = {}
+        self._now, self._numbers = 0, count()
+        self._free: dict[tuple[int, int], int] = {}
+        """by rank and lane: when all that is ready there will have been computed"""
+        self._moments: list[tuple[int, int, str, int, int]] = []
+        """a heap of (time, number, what happens then, rank, place)"""
+        for rank, needs in enumerate(self._needs):
+            for place, missing in enumerate(needs):
+                if not missing:
+                    self._plan(0, _READY, rank, place)
+        while self._moments:
+            self._now, _, moment, rank, place = heappop(self._moments)
+            if moment == _READY:
+                self._start(rank, place)
+            elif moment == _RUNS:
+                self._release(rank, self._behind_start[rank][place])
+            else:
+                self._end(rank, place)
         self._judge()
+        return self._turns
+
+    def _plan(self, at: int, moment: str, rank: int, place: int) -> None:
+        heappush(self._moments, (at, next(self._numbers), moment, rank, place))
 
     def _start(self, rank: int, place: int) -> None:
         node = self.trace.ranks[rank][place]
-        self._release(rank, self._behind_start[rank][place])
         if node.kind == COMPUTE:
-            self._end(rank, place)
-        elif node.kind == SEND:
+            begin = self._now if node.lane < 0 else max(self._now, self._free.get((rank, node.lane), 0))
+            self._free[rank, node.lane] = begin + node.compute_ns
+            self._plan(begin, _RUNS, rank, place)
+            self._plan(begin + node.compute_ns, _ENDS, rank, place)
+            return
+        self._release(rank, self._behind_start[rank][place])
+        if node.kind == SEND:
             self._end(rank, place)
             self._deliver(self._of[rank, place])
         elif node.kind == RECV:
@@ -159,6 +190,7 @@ class _Try:
             operation = self._of[rank, place]
             self._missing[id(operation)] -= 1
             if not self._missing[id(operation)]:
+                self._turns[id(operation)] = len(self._turns)
                 for each, own in zip(operation.ranks, operation.places, strict=True):
                     self._end(each, own)
 
@@ -198,7 +230,7 @@ class _Try:
         for place in places:
             self._needs[rank][place] -= 1
             if not self._needs[rank][place]:
-                self._ready.append((rank, place))
+                self._plan(self._now, _READY, rank, place)
 
     def _judge(self) -> None:
         """What cannot end, the cause first: what started and waits, before what waits for that."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.config import WorkerConfig
+from workloads.config import MeshedConfig, WorkerConfig
 from workloads.traces.model import ANY
 
-__all__ = ["Communication", "TraceStep", "TracedConfig"]
+__all__ = ["Communication", "TraceStep", "TracedConfig", "trace_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,9 @@ class Communication:
     """the same on all ranks that take part, and no other has it"""
     simple: bool = True
     """whether it is one ring with one phase; False: a schedule of several"""
+    turn: int = -1
+    """place among the sums that another worker of the rank makes one after the other, in the same order on all ranks;
+    -1: it has connections of its own"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +84,11 @@ class TracedConfig(WorkerConfig):
 
     steps: tuple[TraceStep, ...] = ()
     communications: tuple[Communication, ...] = ()
+
+
+def trace_in(worker: object) -> TracedConfig | None:
+    """The trace that a worker runs, or has next to its sums."""
+    if isinstance(worker, TracedConfig):
+        return worker
+    mesh = worker.mesh if isinstance(worker, MeshedConfig) else None
+    return mesh if isinstance(mesh, TracedConfig) else None

@@ -6,7 +6,6 @@ own (`Protocol.transport`), which may have a header that nothing here knows.
 
 from __future__ import annotations
 
-import struct
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,17 +14,19 @@ from typing import NamedTuple
 
 from workloads.machine import Buffer
 from workloads.transports.timing import LEAST_RTO_NS, TimerKey, TimerNeed, rounded_ns
-from workloads.wire.layout import Layout
+from workloads.wire.envelope import ETHERNET, IPV4, UDP
+from workloads.wire.layout import Layout, packer_of
+from workloads.wire.places import UDP_PAYLOAD_AT
 
 __all__ = ["UDP_PAYLOAD_AT", "SentAs", "ShownHeader", "TransportKind", "udp_port_of"]
 
 _IPV4, _NO_OPTIONS, _UDP = 0x0800, 0x45, 17
 _MORE_FRAGMENTS = 0x3FFF
-_HEADS = struct.Struct("!12xHB5xHxB10xHH")
-"""Ethernet, IPv4 and UDP: EtherType, version and length, fragment, protocol, ports"""
-UDP_PAYLOAD_AT = 42
-"""where the payload of such a datagram begins"""
-
+_HEADS = packer_of(
+    ETHERNET.words(only=("ethertype",)),
+    IPV4.words(("version", "ihl"), only=("version", "flags_fragment", "protocol")),
+    UDP.words(only=("dport",)),
+)
 
 _RTO = TimerKey("rto", "rto_ns")
 _MARGIN = 2
@@ -137,7 +138,7 @@ def udp_port_of(frame: Buffer) -> int | None:
     """To which a datagram over IPv4 goes. None: the frame is something else, or a fragment."""
     if len(frame) < UDP_PAYLOAD_AT:
         return None
-    ethertype, version, fragment, protocol, _, port = _HEADS.unpack_from(frame)
+    ethertype, version, fragment, protocol, port = _HEADS.unpack_from(frame)
     if (ethertype, version, protocol) != (_IPV4, _NO_OPTIONS, _UDP) or fragment & _MORE_FRAGMENTS:
         return None
     return int(port)

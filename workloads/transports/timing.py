@@ -49,6 +49,8 @@ class TimerNeed:
     rate shows."""
     cuts_rates: bool = False
     """Congestion control may slow senders down."""
+    processor_ns: int = 0
+    """The longest wait of one process for a processor, where nodes are processes that share a few."""
     resends_alone: bool = False
     """Only what is missing is sent again (IRN)."""
     low_ns: int | None = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from workloads.lazily import lazily
 
 if TYPE_CHECKING:
-    from workloads.uc.config import UC_FRAME_BYTES, UC_MESSAGE_BYTES, UcQpConfig
+    from workloads.uc.config import UC_FRAME_BYTES, UC_MESSAGE_BYTES
     from workloads.uc.endpoint import UcEndpoint, UcMessage
     from workloads.uc.errors import UcError
     from workloads.uc.pairs import UcPairs, service_qpn
@@ -21,7 +21,6 @@ __all__ = [
     "UcError",
     "UcMessage",
     "UcPairs",
-    "UcQpConfig",
     "UcReceiver",
     "UcSender",
     "UcWrite",
@@ -37,7 +36,6 @@ __getattr__ = lazily(
         "UcError": ".errors",
         "UcMessage": ".endpoint",
         "UcPairs": ".pairs",
-        "UcQpConfig": ".config",
         "UcReceiver": ".receiver",
         "UcSender": ".sender",
         "UcWrite": ".receiver",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workloads.uc.config import UcQpConfig
+from workloads.config import QpConfig
 from workloads.wire import Envelope
 
 __all__ = ["UcPairs", "service_qpn"]
@@ -28,13 +28,16 @@ class UcPairs:
     """key of this memory; even, so that the version has room"""
     path_mtu: int
 
-    def host_qp(self, cell: int, envelope: Envelope) -> UcQpConfig:
+    def host_qp(self, cell: int, envelope: Envelope) -> QpConfig:
         """The worker's end; `envelope` of what it sends."""
-        return UcQpConfig(self.qpn + cell, self.service_qpn + cell, envelope, self.first_psn, self.path_mtu)
+        return self._qp(self.qpn + cell, self.service_qpn + cell, envelope)
 
-    def service_qp(self, cell: int, envelope: Envelope) -> UcQpConfig:
+    def service_qp(self, cell: int, envelope: Envelope) -> QpConfig:
         """The switch's end; `envelope` of what that sends."""
-        return UcQpConfig(self.service_qpn + cell, self.qpn + cell, envelope, self.first_psn, self.path_mtu)
+        return self._qp(self.service_qpn + cell, self.qpn + cell, envelope)
+
+    def _qp(self, qpn: int, peer_qpn: int, envelope: Envelope) -> QpConfig:
+        return QpConfig(qpn, peer_qpn, envelope, self.first_psn, self.first_psn, self.path_mtu)
 
 
 def service_qpn(rank: int, slot: int) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from workloads.config import QpConfig
 from workloads.rc.outbound import FrameWriter
-from workloads.uc.config import UcQpConfig
-from workloads.uc.receiver import UcWrite
+from workloads.transports.messages import SendRequest
 from workloads.wire import PSN_MASK, Opcode, Reth, psn_add
 from workloads.wire.headers import ImmDt
 
@@ -19,19 +19,17 @@ _RETH, _IMM = Reth.LAYOUT.packer(), ImmDt.LAYOUT.packer()
 class UcSender:
     """`psn` is that of the next packet."""
 
-    def __init__(self, config: UcQpConfig) -> None:
+    def __init__(self, config: QpConfig) -> None:
         self._mtu = config.path_mtu
         self._writer = FrameWriter(config.envelope, config.peer_qpn)
         self.psn = config.first_psn & PSN_MASK
 
-    def frames(self, write: UcWrite) -> list[bytes]:
+    def frames(self, request: SendRequest) -> Iterator[bytes]:
         """The Ethernet frames of one RDMA WRITE, each with its iCRC; they must leave in this order."""
-        return list(self._frames(write))
-
-    def _frames(self, write: UcWrite) -> Iterator[bytes]:
-        payload, mtu = memoryview(write.payload), self._mtu
-        imm = b"" if write.imm is None else _IMM.pack(write.imm)
-        reth = _RETH.pack(write.va, write.rkey, len(payload))
+        segments, mtu = request.segments, self._mtu
+        payload = memoryview(segments[0] if len(segments) == 1 else b"".join(segments))
+        imm = b"" if request.imm is None else _IMM.pack(request.imm)
+        reth = _RETH.pack(request.remote_va, request.rkey, len(payload))
         if len(payload) <= mtu:
             yield self._frame(Opcode.UC_WRITE_ONLY_IMM if imm else Opcode.UC_WRITE_ONLY, reth + imm, payload)
             return

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
 from workloads.rc.transport import RoceTransport
+from workloads.transports.endpoint import LONGEST
 from workloads.wire.opcodes import Opcode
+
+if TYPE_CHECKING:
+    from workloads.config import QpConfig
+    from workloads.uc.endpoint import UcEndpoint
 
 __all__ = ["UNRELIABLE", "opcodes_of"]
 
-UNRELIABLE = RoceTransport(
-    "uc",
-    "RoCE v2 unreliable connections, each packet of the protocol a message",
-    {"retransmission": "no result came: the worker sends the message again"},
-)
+
+class _Unreliable(RoceTransport):
+    name = "uc"
+    summary = "RoCE v2 unreliable connections, each packet of the protocol a message"
+    timers = MappingProxyType({"retransmission": "no result came: the worker sends the message again"})
+
+    def endpoint(
+        self, queue_pairs: Iterable[QpConfig] = (), *, longest: int = LONGEST, batches: bool = True
+    ) -> UcEndpoint:
+        from workloads.uc.endpoint import UcEndpoint  # here: plans and faults make none
+
+        made = UcEndpoint(longest)
+        made.add_qps(queue_pairs)
+        return made
+
+
+UNRELIABLE = _Unreliable()
 
 
 def opcodes_of(packets: int) -> frozenset[int]:

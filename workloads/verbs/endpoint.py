@@ -14,7 +14,7 @@ Rules of this file
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
@@ -137,10 +137,10 @@ class VerbsEndpoint:
         qp.sends.append(request)
         self._post_sends(qp)
 
-    def post_receive(self, qpn: int, request: ReceiveRequest) -> None:
+    def post_receives(self, qpn: int, requests: Sequence[ReceiveRequest]) -> None:
         qp = self._qps[qpn]
         if not qp.failed:
-            qp.receives.append(request)
+            qp.receives.extend(requests)
             self._post_receives(qp)
 
     def outstanding_packets(self, qpn: int) -> int:
@@ -166,6 +166,12 @@ class VerbsEndpoint:
 
     def receive_batch(self, batch: FrameBatch, now: int) -> None:
         pass
+
+    def next_frame(self, now: int) -> bytes | None:
+        return None
+
+    def hold(self) -> None:
+        """No compiled code drives a device."""
 
     def frames_to_send(self, now: int) -> Iterator[tuple[int, Buffer]]:
         return iter(())

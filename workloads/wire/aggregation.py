@@ -12,8 +12,21 @@ from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
 from workloads.machine import Buffer
-from workloads.wire.envelope import Envelope, ipv4_checksum
-from workloads.wire.layout import Field, Layout, WireError
+from workloads.wire.envelope import ETHERNET_WORDS, IPV4, IPV4_WORDS, UDP, Envelope, ipv4_checksum
+from workloads.wire.layout import Field, Layout, WireError, packer_of
+from workloads.wire.places import (
+    CHECKSUM,
+    DPORT,
+    ETHERTYPE,
+    FRAGMENT,
+    IP_AT,
+    IS_IPV4,
+    PROTOCOL_AT,
+    SRC_IP_AT,
+    UDP_AT,
+    UDP_CHECKSUM,
+    UDP_PAYLOAD_AT,
+)  # fmt: skip
 
 __all__ = [
     "AGGREGATION",
@@ -159,15 +172,19 @@ class Datagram(NamedTuple):
     """part of the frame with `nelem` elements; copy what is kept"""
 
 
-_FRAME = struct.Struct("!6s6sHBBHHHBBH4s4sHHHH BBHHHIHHIIBBBBbbHII")
+_FRAME = packer_of(
+    ETHERNET_WORDS,
+    IPV4_WORDS,
+    UDP.words(),
+    AGGREGATION.words(("version", "policy"), signed=("exponent0", "exponent1")),
+)
 """Ethernet, IPv4 without options, UDP, the header"""
-_ETHERNET, _IP, _UDP = 14, 20, 8
-_UDP_AT = _ETHERNET + _IP
-_CHECKED_FROM = 26
+_IP = IPV4.size
+_CHECKED_FROM = SRC_IP_AT
 """start of what the UDP checksum covers: the addresses, UDP and all behind it; the protocol and the length count too"""
 AGGREGATION_OVERHEAD_BYTES = _FRAME.size
 """bytes of a frame before its elements"""
-_ETHERTYPE, _PROTOCOL = 0x0800, 17
+_ETHERTYPE, _NO_OPTIONS, _PROTOCOL = 0x0800, 0x45, 17
 _KINDS, _POLICIES = frozenset(DatagramKind), frozenset(Policy)
 _MORE_FRAGMENTS = 0x3FFF
 _LONG = 512
@@ -197,11 +214,11 @@ def encode_datagram(
     h, e = header, envelope
     if len(payload) != 4 * h.nelem or h.nelem > _most(h.policy):
         raise DatagramError("malformed", f"{h.nelem} elements and {len(payload)} bytes of payload")
-    udp_bytes = _FRAME.size - _UDP_AT + len(payload)
+    udp_bytes = _FRAME.size - UDP_AT + len(payload)
     try:
         head = bytearray(
             _FRAME.pack(
-                e.dst_mac, e.src_mac, _ETHERTYPE, 0x45, e.tos, udp_bytes + _IP, e.ident, e.flags_fragment, e.ttl,
+                e.dst_mac, e.src_mac, _ETHERTYPE, _NO_OPTIONS, e.tos, udp_bytes + _IP, e.ident, e.flags_fragment, e.ttl,
                 _PROTOCOL,
                 0, e.src_ip, e.dst_ip, e.sport, dport, udp_bytes, 0, _VERSION << 4 | h.policy, h.kind, h.flags, h.job,
                 h.node, h.sequence, h.slot, h.new_slot, h.bitmap0, h.bitmap1, h.fan_in0, h.fan_in1, h.priority, h.op,
@@ -210,9 +227,9 @@ def encode_datagram(
         )  # fmt: skip
     except struct.error as error:
         raise DatagramError("malformed", f"a field does not fit: {error}") from None
-    head[24:26] = ipv4_checksum(head[_ETHERNET:_UDP_AT]).to_bytes(2, "big")
+    head[CHECKSUM] = ipv4_checksum(head[IP_AT:UDP_AT]).to_bytes(2, "big")
     total = payload_sum(payload) if summed is None else summed
-    head[40:42] = _udp_checksum(head, udp_bytes, total).to_bytes(2, "big")
+    head[UDP_CHECKSUM] = _udp_checksum(head, udp_bytes, total).to_bytes(2, "big")
     return b"".join((head, payload))
 
 
@@ -228,13 +245,12 @@ def decode_datagram(frame: Buffer) -> Datagram | None:
     """None when the frame is not UDP to our port over IPv4. Raises DatagramError when it is, and cannot be used."""
     view = memoryview(frame)
     if (
-        len(view) < _UDP_AT + _UDP
-        or view[12] != 0x08
-        or view[13] != 0x00
-        or view[14] != 0x45
-        or view[23] != _PROTOCOL
-        or int.from_bytes(view[36:38], "big") != AGGREGATION_PORT
-        or int.from_bytes(view[20:22], "big") & _MORE_FRAGMENTS
+        len(view) < UDP_PAYLOAD_AT
+        or view[ETHERTYPE] != IS_IPV4
+        or view[IP_AT] != _NO_OPTIONS
+        or view[PROTOCOL_AT] != _PROTOCOL
+        or int.from_bytes(view[DPORT], "big") != AGGREGATION_PORT
+        or int.from_bytes(view[FRAGMENT], "big") & _MORE_FRAGMENTS
     ):
         return None
     if len(view) < _FRAME.size:
@@ -246,9 +262,9 @@ def decode_datagram(frame: Buffer) -> Datagram | None:
         server, tensor,
     ) = _FRAME.unpack_from(view)  # fmt: skip
     end = _FRAME.size + 4 * nelem
-    if length != udp_bytes + _IP or end != _UDP_AT + udp_bytes or end > len(view) or nelem > _most(version & 15):
+    if length != udp_bytes + _IP or end != UDP_AT + udp_bytes or end > len(view) or nelem > _most(version & 15):
         raise DatagramError("malformed", f"IP says {length} bytes, UDP {udp_bytes}, the header {nelem} elements")
-    if checksum != ipv4_checksum(view[_ETHERNET:_UDP_AT]):
+    if checksum != ipv4_checksum(view[IP_AT:UDP_AT]):
         raise DatagramError("checksum", "the IPv4 header checksum is wrong")
     payload = view[_FRAME.size : end]
     if (payload_sum(view[_CHECKED_FROM:end]) + udp_bytes + _PROTOCOL) % 0xFFFF:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from workloads.machine import Buffer
+from workloads.wire.envelope import ETHERNET
+from workloads.wire.headers import Bth
 from workloads.wire.icrc import ICRC_BYTES, icrc_of
 from workloads.wire.opcodes import OPCODES
 from workloads.wire.packet import EXTENSIONS
@@ -15,8 +17,9 @@ EXTENSION_BYTES: tuple[int, ...] = tuple(
 )
 """Bytes of extension headers behind the BTH, by opcode; 0 for opcodes that we do not know."""
 
-_IP_AT, _BTH_BYTES = 14, 12
-_BTH_UNPROTECTED = 4
+_IP_AT, _BTH_BYTES = ETHERNET.size, Bth.LAYOUT.size
+_PAD_AT, _, _PAD_SHIFT = Bth.LAYOUT.octets("pad")
+_BTH_UNPROTECTED = Bth.LAYOUT.octets("resv6")[0]
 """BTH byte with FECN, BECN and reserved bits: outside of the iCRC, so that damage there would not be seen"""
 
 
@@ -28,7 +31,7 @@ def flip_bit(frame: Buffer, opcode: int, at: int, end: int, number: int, *, repa
     was unless `repair_icrc`."""
     data = bytearray(frame)
     payload_at = at + _BTH_BYTES + EXTENSION_BYTES[opcode]
-    payload_end = end - ICRC_BYTES - (data[at + 1] >> 4 & 3)
+    payload_end = end - ICRC_BYTES - (data[at + _PAD_AT] >> _PAD_SHIFT & 3)
     if payload_end > payload_at:
         number %= (payload_end - payload_at) * 8
         byte = payload_at + number // 8

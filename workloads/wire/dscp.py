@@ -14,6 +14,7 @@ The abstracts of DLCP and MLT say that layers and magnitudes matter. The code po
 from __future__ import annotations
 
 from workloads.machine import Buffer
+from workloads.wire.places import ETHERTYPE, IP_AT, IS_IPV4, IS_IPV6, TOS6_AT, TOS_AT
 
 __all__ = ["LAYER_CLASSES", "NO_DSCP", "dscp_of", "is_low", "layer_class_of", "read_dscp"]
 
@@ -21,8 +22,6 @@ LAYER_CLASSES = 4
 NO_DSCP = -1
 """value for a frame that holds no IP packet"""
 _FIRST = 8
-_IP_AT, _TYPE_AT = 14, 12
-_IPV4, _IPV6 = b"\x08\x00", b"\x86\xdd"
 
 
 def dscp_of(layer_class: int, *, low: bool) -> int:
@@ -44,13 +43,13 @@ def is_low(dscp: int) -> bool:
 
 def read_dscp(frame: Buffer) -> int:
     """DSCP of the IPv4 or IPv6 packet in an Ethernet frame; `NO_DSCP` if there is none."""
-    if len(frame) < _IP_AT + 2:
+    if len(frame) <= TOS_AT:
         return NO_DSCP
-    kind = bytes(frame[_TYPE_AT:_IP_AT])
-    if kind == _IPV4:
-        return frame[_IP_AT + 1] >> 2
-    if kind == _IPV6:
-        return (frame[_IP_AT] << 4 & 0xF0 | frame[_IP_AT + 1] >> 4) >> 2
+    kind = bytes(frame[ETHERTYPE])
+    if kind == IS_IPV4:
+        return frame[TOS_AT] >> 2
+    if kind == IS_IPV6:
+        return (frame[IP_AT] << 4 & 0xF0 | frame[TOS6_AT] >> 4) >> 2
     return NO_DSCP
 
 

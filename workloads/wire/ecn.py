@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 from workloads.machine import Buffer
+from workloads.wire.places import CHECKSUM_AT, ETHERTYPE, IP_AT, IS_IPV4, IS_IPV6, TOS6_AT, TOS_AT, UDP6_AT, UDP_AT
 
 __all__ = ["mark_ce"]
 
 _ECT, _CE = (1, 2), 3
-_IP_AT, _ETHERTYPE_AT = 14, 12
-_IPV4, _IPV6 = b"\x08\x00", b"\x86\xdd"
-_IP_LEAST = {_IPV4: 20, _IPV6: 40}
-"""bytes of the shortest header"""
+_LEAST = {IS_IPV4: UDP_AT, IS_IPV6: UDP6_AT}
+"""bytes of the shortest headers of Ethernet and IP"""
 
 
 def mark_ce(frame: Buffer) -> bytes | None:
     """The frame with Congestion Experienced set (RFC 3168) and its IPv4 header checksum updated by RFC 1624, so a wrong
     one stays wrong. None when it holds no IP packet, its sender is not ECN-capable, or it is marked already."""
     data = bytearray(frame)
-    kind = bytes(data[_ETHERTYPE_AT:_IP_AT])
-    if len(data) < _IP_AT + _IP_LEAST.get(kind, len(data)):
+    kind = bytes(data[ETHERTYPE])
+    if len(data) < _LEAST.get(kind, len(data) + 1):
         return None
-    if kind == _IPV4:
-        tos = data[_IP_AT + 1]
+    if kind == IS_IPV4:
+        tos = data[TOS_AT]
         if tos & 3 not in _ECT:
             return None
-        old = data[_IP_AT] << 8 | tos
+        old = data[IP_AT] << 8 | tos
         new = old | _CE
-        data[_IP_AT + 1] = tos | _CE
-        checksum = ~(data[_IP_AT + 10] << 8 | data[_IP_AT + 11]) & 0xFFFF
+        data[TOS_AT] = tos | _CE
+        checksum = ~(data[CHECKSUM_AT] << 8 | data[CHECKSUM_AT + 1]) & 0xFFFF
         total = checksum + (~old & 0xFFFF) + new
         total = (total & 0xFFFF) + (total >> 16)
         total = ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
-        data[_IP_AT + 10], data[_IP_AT + 11] = total >> 8, total & 0xFF
+        data[CHECKSUM_AT], data[CHECKSUM_AT + 1] = total >> 8, total & 0xFF
     else:
-        if data[_IP_AT + 1] >> 4 & 3 not in _ECT:
+        if data[TOS6_AT] >> 4 & 3 not in _ECT:
             return None
-        data[_IP_AT + 1] |= _CE << 4
+        data[TOS6_AT] |= _CE << 4
     return bytes(data)

@@ -6,7 +6,7 @@ import struct
 from dataclasses import dataclass
 
 from workloads.machine import Buffer
-from workloads.wire.layout import Field, Layout, WireError
+from workloads.wire.layout import Field, Layout, WireError, packer_of
 
 __all__ = ["ROCE_PORT", "Envelope", "decode_envelope", "encode_envelope", "ipv4_checksum"]
 
@@ -57,6 +57,7 @@ UDP = Layout(
 )
 
 
+_TYPE = ETHERNET.octets("ethertype")[0]
 _V4_HEAD = ETHERNET.size + IPV4.size + UDP.size
 _V6_HEAD = ETHERNET.size + IPV6.size + UDP.size
 
@@ -89,10 +90,13 @@ def ipv4_checksum(header: Buffer) -> int:
     return ~total & 0xFFFF
 
 
-_V4 = struct.Struct("!6s6sHBBHHHBBH4s4sHHHH")
+ETHERNET_WORDS = ETHERNET.words(octets=("dst", "src"))
+IPV4_WORDS = IPV4.words(("version", "ihl"), octets=("src", "dst"))
+_V4 = packer_of(ETHERNET_WORDS, IPV4_WORDS, UDP.words())
 """Ethernet, IPv4 without options, UDP"""
-_IP, _CHECKSUM = ETHERNET.size, ETHERNET.size + 10
-_CHECKED = struct.Struct("!5H2x4H")
+_IP, _CHECKSUM = ETHERNET.size, ETHERNET.size + IPV4.octets("checksum")[0]
+_CHECKED = struct.Struct(f"!{(_CHECKSUM - _IP) // 2}H2x{(_IP + IPV4.size - _CHECKSUM) // 2 - 1}H")
+"""the words of IPv4, without the checksum"""
 _REMEMBERED = 4096
 _heads: dict[bytes, tuple[Envelope, int, int]] = {}
 """What frames begin with -> what `decode_envelope` says about them. Packets of one size on one connection have equal
@@ -139,7 +143,7 @@ def decode_envelope(frame: Buffer) -> tuple[Envelope, int, int] | None:
     """(envelope, offset of BTH, end of iCRC), or None when the frame is not UDP to port 4791 over plain IPv4 or IPv6.
     Raises WireError when it is, and its lengths contradict each other or the frame."""
     size = len(frame)
-    key = bytes(frame[: _V6_HEAD if size > 12 and frame[12] == 0x86 else _V4_HEAD])
+    key = bytes(frame[: _V6_HEAD if size > _TYPE and frame[_TYPE] == 0x86 else _V4_HEAD])
     found = _heads.get(key)
     if found is None or found[2] > size:
         found = _decode_envelope(frame)
@@ -153,7 +157,7 @@ def decode_envelope(frame: Buffer) -> tuple[Envelope, int, int] | None:
 def _decode_envelope(frame: Buffer) -> tuple[Envelope, int, int] | None:
     if len(frame) < ETHERNET.size + 1:
         return None
-    ethertype, ip_at = int.from_bytes(frame[12:14], "big"), ETHERNET.size
+    ethertype, ip_at = int.from_bytes(frame[_TYPE:_IP], "big"), ETHERNET.size
     if ethertype == _ETHERTYPE_IPV4 and frame[ip_at] == 0x45:
         layout, width = IPV4, 4
     elif ethertype == _ETHERTYPE_IPV6 and frame[ip_at] >> 4 == 6:
@@ -176,8 +180,8 @@ def _decode_envelope(frame: Buffer) -> tuple[Envelope, int, int] | None:
     if width == 4 and ip["checksum"] != ipv4_checksum(frame[ip_at:udp_at]):
         raise WireError(f"IPv4 header checksum {ip['checksum']:#06x} is wrong")
     envelope = Envelope(
-        src_mac=bytes(frame[6:12]),
-        dst_mac=bytes(frame[0:6]),
+        src_mac=bytes(frame[ETHERNET.span("src")]),
+        dst_mac=bytes(frame[ETHERNET.span("dst")]),
         src_ip=ip["src"].to_bytes(width, "big"),
         dst_ip=ip["dst"].to_bytes(width, "big"),
         sport=udp["sport"],

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from workloads.machine import Buffer
-from workloads.wire.layout import Field, Layout
+from workloads.wire.layout import Field, Layout, packer_of
 
-__all__ = ["Aeth", "AtomicAckEth", "AtomicEth", "Bth", "Deth", "Header", "Ieth", "ImmDt", "Reth", "Sack"]
+__all__ = ["BTH_WORDS", "Aeth", "AtomicAckEth", "AtomicEth", "Bth", "Deth", "Header", "Ieth", "ImmDt", "Reth", "Sack"]
 
 _IBTA = "IBTA vol. 1, chapter 9"
-_BTH = struct.Struct("!BBHII")
 
 
 class Header:
@@ -126,7 +124,9 @@ class ImmDt(Header):
         return Header.encode(self) if self.value >> 32 else _IMM.pack(self.value)
 
 
-_RETH, _IMM = Reth.LAYOUT.packer(), ImmDt.LAYOUT.packer()
+BTH_WORDS = Bth.LAYOUT.words(("solicited", "tver"), ("fecn", "dest_qpn"), ("ack_req", "psn"))
+"""five numbers: opcode; SE, M, pad, TVer; P_Key; FECN .. destination QPN; AckReq .. PSN"""
+_BTH, _RETH, _IMM = packer_of(BTH_WORDS), Reth.LAYOUT.packer(), ImmDt.LAYOUT.packer()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import struct
 from typing import NamedTuple
 
 from workloads.machine import Buffer
-from workloads.wire.layout import Field, Layout
+from workloads.wire.layout import Field, Layout, packer_of
 from workloads.wire.psn import PSN_MASK
 
-__all__ = ["HELD_MAP", "HELD_MAP_BYTES", "HELD_PACKETS", "NO_PSN", "HeldMap", "decode_held_map"]
+__all__ = ["HELD_MAP", "HELD_MAP_BYTES", "HELD_MAP_WORDS", "HELD_PACKETS", "NO_PSN", "HeldMap", "decode_held_map"]
 
 HELD_PACKETS = 64
 """most packets of a map"""
@@ -27,8 +26,8 @@ HELD_MAP = Layout(
     Field("bits", 64, "bit i, from the lowest: the sender need not resend PSN first + i now"),
     source="decided here (docs/irn.md)",
 )
-_WORDS = struct.Struct("!IIQ")
-HELD_MAP_BYTES = _WORDS.size
+HELD_MAP_WORDS = packer_of(HELD_MAP.words(("packets", "first")))
+HELD_MAP_BYTES = HELD_MAP.size
 
 
 class HeldMap(NamedTuple):
@@ -42,14 +41,14 @@ class HeldMap(NamedTuple):
     """PSN that came last to the node that the answer passed last; NO_PSN: none did"""
 
     def encode(self) -> bytes:
-        return _WORDS.pack(self.packets - 1 << 24 | self.first, self.newest, self.bits)
+        return HELD_MAP_WORDS.pack(self.packets - 1 << 24 | self.first, self.newest, self.bits)
 
 
 def decode_held_map(payload: Buffer) -> HeldMap | None:
     """None when it is none."""
     if len(payload) != HELD_MAP_BYTES:
         return None
-    word, newest, bits = _WORDS.unpack(payload)
+    word, newest, bits = HELD_MAP_WORDS.unpack(payload)
     packets = (word >> 24) + 1
     well = packets <= HELD_PACKETS and not bits >> packets and (newest == NO_PSN or newest <= PSN_MASK)
     return HeldMap(word & PSN_MASK, packets, bits, newest) if well else None

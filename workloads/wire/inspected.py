@@ -11,6 +11,7 @@ from typing import Any
 import cython
 
 from workloads.machine import Buffer
+from workloads.wire import places
 from workloads.wire.aggregation import (
     AGGREGATION,
     AGGREGATION_OVERHEAD_BYTES,
@@ -21,20 +22,23 @@ from workloads.wire.aggregation import (
     DatagramKind,
     Policy,
 )
+from workloads.wire.envelope import IPV4
 
 if not cython.compiled:
     from workloads.kernels import copy_bytes, finished, get8, get16, get32, new_draft, put16, words_sum
 
 __all__ = ["AT_PAYLOAD", "address_of", "addressed", "as_signed", "is_sound", "nearest_packet", "seal"]
 
-_HEADER_AT = 42
-_UDP_AT, _IP_AT, _TARGET_AT = 34, 14, 30
+_UDP_AT, _IP_AT, _SOURCE_AT, _TARGET_AT = places.UDP_AT, places.IP_AT, places.SRC_IP_AT, places.DST_IP_AT
+_TYPE_AT, _PROTOCOL_AT, _LENGTH_AT = places.ETHERTYPE_AT, places.PROTOCOL_AT, places.LENGTH_AT
+_FRAGMENT_AT, _CHECKSUM_AT, _PORT_AT = places.FRAGMENT_AT, places.CHECKSUM_AT, places.DPORT_AT
+_UDP_LENGTH_AT, _UDP_CHECKSUM_AT = places.UDP_LENGTH_AT, places.UDP_CHECKSUM_AT
+_IPV4_BYTES = IPV4.size
 
 
 def _at(name: str) -> int:
-    """Where a field of whole bytes begins in the frame."""
-    shift, mask = AGGREGATION.place(name)
-    return _HEADER_AT + AGGREGATION.size - (shift + mask.bit_length() + 7) // 8
+    """Where a field begins in the frame."""
+    return places.UDP_PAYLOAD_AT + AGGREGATION.octets(name)[0]
 
 
 AT_VERSION = _at("policy")
@@ -45,7 +49,6 @@ AT_EXPONENT0, AT_EXPONENT1, AT_TENSOR = _at("exponent0"), _at("exponent1"), _at(
 AT_NODE, AT_NEW_SLOT, AT_BITMAP1, AT_FAN_IN1 = (_at(name) for name in ("node", "new_slot", "bitmap1", "fan_in1"))
 AT_PRIORITY = _at("priority")
 AT_PAYLOAD = AGGREGATION_OVERHEAD_BYTES
-_CHECKED_FROM = 26
 _KINDS, _POLICIES = max(DatagramKind) + 1, max(Policy) + 1
 _PORT, _GRID = AGGREGATION_PORT, int(Policy.GRID)
 _MOST, _MOST_GRID, _SEQUENCES = MAX_ELEMENTS, MAX_GRID_ELEMENTS, SEQUENCES
@@ -57,23 +60,23 @@ def is_sound(frame: Buffer) -> bool:
     size = len(frame)
     if (
         size < AT_PAYLOAD
-        or get16(frame, 12) != 0x0800
+        or get16(frame, _TYPE_AT) != 0x0800
         or get8(frame, _IP_AT) != 0x45
-        or get8(frame, 23) != 17
-        or get16(frame, 36) != _PORT
-        or get16(frame, 20) & 0x3FFF
+        or get8(frame, _PROTOCOL_AT) != 17
+        or get16(frame, _PORT_AT) != _PORT
+        or get16(frame, _FRAGMENT_AT) & 0x3FFF
     ):
         return False
-    version, udp_bytes, count = get8(frame, AT_VERSION), get16(frame, 38), get16(frame, AT_NELEM)
+    version, udp_bytes, count = get8(frame, AT_VERSION), get16(frame, _UDP_LENGTH_AT), get16(frame, AT_NELEM)
     end, policy = AT_PAYLOAD + 4 * count, version & 15
     return not (
-        get16(frame, 16) != udp_bytes + 20
+        get16(frame, _LENGTH_AT) != udp_bytes + _IPV4_BYTES
         or end != _UDP_AT + udp_bytes
         or end > size
         or count > (_MOST_GRID if policy == _GRID else _MOST)
         or words_sum(frame, _IP_AT, _UDP_AT)
-        or get16(frame, 24) == 0xFFFF
-        or (words_sum(frame, _CHECKED_FROM, end) + udp_bytes + 17) % 0xFFFF
+        or get16(frame, _CHECKSUM_AT) == 0xFFFF
+        or (words_sum(frame, _SOURCE_AT, end) + udp_bytes + 17) % 0xFFFF
         or version >> 4 != 1
         or not 0 < policy < _POLICIES
         or get8(frame, AT_KIND) >= _KINDS
@@ -84,29 +87,33 @@ def is_sound(frame: Buffer) -> bool:
 def seal(draft: Any, end: int) -> None:
     """Lengths and checksums of a datagram that ends there; all else is in it."""
     udp_bytes = end - _UDP_AT
-    put16(draft, 16, udp_bytes + 20)
-    put16(draft, 24, 0)
-    put16(draft, 38, udp_bytes)
-    put16(draft, 40, 0)
-    put16(draft, 24, (0xFFFF - words_sum(draft, _IP_AT, _UDP_AT)) % 0xFFFF)
-    total = 0xFFFF - (words_sum(draft, _CHECKED_FROM, end) + udp_bytes + 17) % 0xFFFF
-    put16(draft, 40, total)
+    put16(draft, _LENGTH_AT, udp_bytes + _IPV4_BYTES)
+    put16(draft, _CHECKSUM_AT, 0)
+    put16(draft, _UDP_LENGTH_AT, udp_bytes)
+    put16(draft, _UDP_CHECKSUM_AT, 0)
+    put16(draft, _CHECKSUM_AT, (0xFFFF - words_sum(draft, _IP_AT, _UDP_AT)) % 0xFFFF)
+    total = 0xFFFF - (words_sum(draft, _SOURCE_AT, end) + udp_bytes + 17) % 0xFFFF
+    put16(draft, _UDP_CHECKSUM_AT, total)
 
 
 def addressed(frame: bytes, mac: bytes, ip: bytes) -> bytes:
-    """A copy for another receiver."""
+    """A copy of a sound datagram for another receiver. Only the addresses differ, so the sum of its elements is not
+    computed again (RFC 1624)."""
     size = len(frame)
     draft = new_draft(size)
     copy_bytes(draft, 0, frame, 0, size)
     copy_bytes(draft, 0, mac, 0, 6)
     copy_bytes(draft, _TARGET_AT, ip, 0, 4)
-    seal(draft, size)
+    put16(draft, _CHECKSUM_AT, 0)
+    put16(draft, _CHECKSUM_AT, (0xFFFF - words_sum(draft, _IP_AT, _UDP_AT)) % 0xFFFF)
+    rest = 2 * 0xFFFF - get16(frame, _UDP_CHECKSUM_AT) - words_sum(frame, _TARGET_AT, _TARGET_AT + 4)
+    put16(draft, _UDP_CHECKSUM_AT, 0xFFFF - (rest + words_sum(ip, 0, 4)) % 0xFFFF)
     return finished(draft)
 
 
 def address_of(frame: Buffer, is_target: bool) -> int:
     """IPv4 address of the target, or of the source."""
-    return get32(frame, _TARGET_AT if is_target else _TARGET_AT - 4)
+    return get32(frame, _TARGET_AT if is_target else _SOURCE_AT)
 
 
 def as_signed(byte: int) -> int:

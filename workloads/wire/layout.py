@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import struct
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from workloads.machine import Buffer
 
-__all__ = ["Field", "Layout", "WireError"]
+__all__ = ["Field", "Layout", "WireError", "packer_of"]
+
+_LETTERS = {8: "B", 16: "H", 32: "I", 64: "Q"}
 
 
 class WireError(ValueError):
@@ -56,13 +60,48 @@ class Layout:
         bits = 8 * self.size
         return (bits - shift - mask.bit_length()) // 8, (bits - shift - 1) // 8, shift % 8
 
+    def span(self, name: str, at: int = 0) -> slice:
+        """The octets in which the field lies; `at`: where the header begins."""
+        first, last, _ = self.octets(name)
+        return slice(at + first, at + last + 1)
+
     def packer(self) -> struct.Struct:
         """The same bytes for values that are known to fit, in one step. Raises ValueError where a field is not a whole
         number of 1, 2, 4 or 8 bytes."""
-        letters = {8: "B", 16: "H", 32: "I", 64: "Q"}
-        if odd := [field.name for field in self.fields if field.bits not in letters]:
+        return packer_of(self.words())
+
+    def words(
+        self,
+        *joined: tuple[str, str],
+        octets: Collection[str] = (),
+        signed: Collection[str] = (),
+        only: Collection[str] | None = None,
+    ) -> str:
+        """A part of a `struct` format: a number for each field. `joined`: first and last of neighbours that are one
+        number together, by the name of the first. `octets`: fields that are bytes. `signed`: numbers with a sign.
+        `only`: what to read; the rest is skipped. Raises ValueError where a number is not of 1, 2, 4 or 8 bytes."""
+        found, odd = [], []
+        for name, bits in self._joined(dict(joined)):
+            if only is not None and name not in only:
+                found.append(f"{bits // 8}x")
+            elif name in octets:
+                found.append(f"{bits // 8}s")
+            elif bits in _LETTERS:
+                found.append(_LETTERS[bits].lower() if name in signed else _LETTERS[bits])
+            else:
+                odd.append(name)
+        if odd:
             raise ValueError(f"{self.name}: {', '.join(odd)} are not 8, 16, 32 or 64 bits wide")
-        return struct.Struct("!" + "".join(letters[field.bits] for field in self.fields))
+        return "".join(found)
+
+    def _joined(self, last_of: dict[str, str]) -> Iterator[tuple[str, int]]:
+        fields = iter(self.fields)
+        for field in fields:
+            last, bits = field.name, field.bits
+            while last != last_of.get(field.name, field.name):
+                following = next(fields)
+                last, bits = following.name, bits + following.bits
+            yield field.name, bits
 
     def unpack(self, data: Buffer, offset: int = 0) -> dict[str, int]:
         """Field values by name. Raises WireError when the header does not fit."""
@@ -81,3 +120,8 @@ class Layout:
                 raise WireError(f"{self.name}.{name}: {value} does not fit {mask.bit_length()} bits")
             number |= value << shift
         return number.to_bytes(self.size, "big")
+
+
+def packer_of(*words: str) -> struct.Struct:
+    """A codec of headers that follow one another, each as `Layout.words` has it. It ends behind its last value."""
+    return struct.Struct("!" + re.sub(r"(\d+x)+$", "", "".join(words)))

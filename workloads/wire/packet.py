@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workloads.machine import Buffer
-from workloads.wire.envelope import ETHERNET, Envelope, decode_envelope, encode_envelope
+from workloads.wire.envelope import ETHERNET, IPV4, UDP, Envelope, decode_envelope, encode_envelope
 from workloads.wire.headers import Aeth, AtomicAckEth, AtomicEth, Bth, Deth, Header, Ieth, ImmDt, Reth, Sack
 from workloads.wire.icrc import ICRC_BYTES, icrc_of
 from workloads.wire.layout import WireError
 from workloads.wire.opcodes import OPCODES, Opcode, OpcodeInfo, opcode_name
 
 __all__ = [
+    "EMPTY_FRAME_BYTES",
     "EXTENSIONS",
     "Packet",
     "continues",
@@ -26,8 +27,8 @@ EXTENSIONS: dict[str, type[Header]] = {
     "deth": Deth, "reth": Reth, "atomic": AtomicEth, "aeth": Aeth, "atomic_ack": AtomicAckEth, "imm": ImmDt,
     "ieth": Ieth, "sack": Sack,
 }  # fmt: skip
-
-
+EMPTY_FRAME_BYTES = ETHERNET.size + IPV4.size + UDP.size + Bth.LAYOUT.size + ICRC_BYTES
+"""bytes of a frame over IPv4 in addition to extension headers and payload"""
 _WRITES_ALONE = (Opcode.WRITE_ONLY, Opcode.WRITE_ONLY_IMM)
 
 

@@ -10,11 +10,10 @@ frames.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 
 from workloads.machine import Buffer
-from workloads.wire.layout import Field, Layout
+from workloads.wire.layout import Field, Layout, packer_of
 
 __all__ = [
     "FRAME_BYTES",
@@ -47,7 +46,8 @@ PFC = Layout(
     *(Field(f"time{number}", 16, "quanta of 512 bit times") for number in range(PFC_CLASSES)),
     source="IEEE 802.1Qbb, in IEEE 802.3 annex 31D",
 )
-_CODEC = struct.Struct(f"!6s6sHHH{PFC_CLASSES}H")
+_CODEC = packer_of(PFC.words(("reserved", "enabled"), octets=("dst", "src")))
+_TYPE_SPAN = PFC.span("ethertype")
 
 
 def encode_pfc(source: bytes, quanta: Mapping[int, int]) -> bytes:
@@ -65,7 +65,7 @@ def encode_pfc(source: bytes, quanta: Mapping[int, int]) -> bytes:
 
 def is_mac_control(frame: Buffer) -> bool:
     """Whether a frame is one of MAC control, PFC or another, which ends at the station that receives it."""
-    return bytes(frame[12:14]) == _TYPE_BYTES
+    return bytes(frame[_TYPE_SPAN]) == _TYPE_BYTES
 
 
 def decode_pfc(frame: Buffer) -> dict[int, int] | None:

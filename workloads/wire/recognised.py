@@ -5,26 +5,40 @@ reads frames by the same rules."""
 from __future__ import annotations
 
 import ipaddress
-import struct
 from functools import lru_cache
 from typing import NamedTuple
 
 from workloads.machine import Buffer
-from workloads.wire.envelope import ROCE_PORT
+from workloads.wire.envelope import IPV4, IPV4_WORDS, IPV6, ROCE_PORT, UDP
+from workloads.wire.headers import BTH_WORDS, Aeth, Bth
+from workloads.wire.icrc import ICRC_BYTES
+from workloads.wire.layout import packer_of
 from workloads.wire.opcodes import Opcode
+from workloads.wire.places import (
+    DPORT,
+    DST_IP,
+    ETHERTYPE,
+    ETHERTYPE_AT,
+    IP_AT,
+    IS_IPV4,
+    PROTOCOL_AT,
+    UDP_LENGTH_AT,
+    UDP_PAYLOAD6_AT,
+    UDP_PAYLOAD_AT,
+)  # fmt: skip
 
-__all__ = ["Flow", "Recognised", "address_text", "flow_text", "recognise"]
+__all__ = ["Flow", "Recognised", "address_text", "flow_text", "recognise", "target_of"]
 
 Flow = tuple[bytes, bytes, int]
 """(source IP, destination IP, destination QPN)"""
-_IPV4 = struct.Struct("!BBHHHBBH4s4sHHHHBBHII")
+_IPV4 = packer_of(IPV4_WORDS, UDP.words(), BTH_WORDS)
 """IPv4 without options, UDP, BTH"""
-_IPV6 = struct.Struct("!IHBB16s16sHHHHBBHII")
-_IP_AT = 14
-_BTH_BYTES, _AETH_BYTES, _ICRC_BYTES, _UDP_BYTES = 12, 4, 4, 8
+_IPV6 = packer_of(IPV6.words(("version", "flow_label"), octets=("src", "dst")), UDP.words(), BTH_WORDS)
+_BTH_BYTES, _AETH_BYTES, _IPV4_BYTES, _UDP_BYTES = Bth.LAYOUT.size, Aeth.LAYOUT.size, IPV4.size, UDP.size
 _MORE_FRAGMENTS = 0x3FFF
 """flag of more fragments, and the fragment's offset"""
 _UDP = 17
+_PORT_BYTES = ROCE_PORT.to_bytes(2, "big")
 _ACKNOWLEDGE = int(Opcode.ACKNOWLEDGE)
 
 
@@ -43,31 +57,39 @@ class Recognised(NamedTuple):
 def recognise(frame: Buffer) -> Recognised | None:
     """None: not a well-formed RoCE v2 frame. Never raises."""
     size = len(frame)
-    if size < _IP_AT + _IPV4.size:
+    if size < IP_AT + _IPV4.size:
         return None
-    ethertype = frame[12] << 8 | frame[13]
-    if ethertype == 0x0800 and frame[_IP_AT] == 0x45:
+    ethertype = frame[ETHERTYPE_AT] << 8 | frame[ETHERTYPE_AT + 1]
+    if ethertype == 0x0800 and frame[IP_AT] == 0x45:
         (_, _, length, _, fragment, _, protocol, _, src, dst, _, port, udp_length, _, opcode, _, _, qpn, psn) = (
-            _IPV4.unpack_from(frame, _IP_AT)
+            _IPV4.unpack_from(frame, IP_AT)
         )
-        if protocol != _UDP or fragment & _MORE_FRAGMENTS or port != ROCE_PORT or length != udp_length + 20:
+        if protocol != _UDP or fragment & _MORE_FRAGMENTS or port != ROCE_PORT or length != udp_length + _IPV4_BYTES:
             return None
-        at = _IP_AT + 28
-    elif ethertype == 0x86DD and frame[_IP_AT] >> 4 == 6 and size >= _IP_AT + _IPV6.size:
+        at = UDP_PAYLOAD_AT
+    elif ethertype == 0x86DD and frame[IP_AT] >> 4 == 6 and size >= IP_AT + _IPV6.size:
         (_, length, protocol, _, src, dst, _, port, udp_length, _, opcode, _, _, qpn, psn) = _IPV6.unpack_from(
-            frame, _IP_AT
+            frame, IP_AT
         )
         if protocol != _UDP or port != ROCE_PORT or length != udp_length:
             return None
-        at = _IP_AT + 48
+        at = UDP_PAYLOAD6_AT
     else:
         return None
     end = at - _UDP_BYTES + udp_length
-    if end > size or udp_length < _UDP_BYTES + _BTH_BYTES + _ICRC_BYTES:
+    if end > size or udp_length < _UDP_BYTES + _BTH_BYTES + ICRC_BYTES:
         return None
-    has_aeth = opcode == _ACKNOWLEDGE and end >= at + _BTH_BYTES + _AETH_BYTES + _ICRC_BYTES
+    has_aeth = opcode == _ACKNOWLEDGE and end >= at + _BTH_BYTES + _AETH_BYTES + ICRC_BYTES
     syndrome = frame[at + _BTH_BYTES] if has_aeth else 0
     return Recognised((src, dst, qpn & 0xFFFFFF), opcode, psn & 0xFFFFFF, syndrome, at, end)
+
+
+def target_of(frame: Buffer) -> bytes | None:
+    """IPv4 address that a RoCE v2 frame goes to, whatever is inside. None: no such frame."""
+    head = bytes(frame[:UDP_LENGTH_AT])
+    if head[DPORT] != _PORT_BYTES or head[ETHERTYPE] != IS_IPV4 or head[IP_AT] != 0x45 or head[PROTOCOL_AT] != _UDP:
+        return None
+    return head[DST_IP]
 
 
 def flow_text(flow: Flow | None) -> str:

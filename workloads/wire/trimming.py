@@ -21,11 +21,22 @@ from workloads.wire.headers import Bth
 from workloads.wire.icrc import ICRC_BYTES, icrc_of
 from workloads.wire.opcodes import OPCODES, Opcode
 from workloads.wire.packet import EXTENSIONS
+from workloads.wire.places import (
+    CHECKSUM,
+    ETHERTYPE,
+    IP_AT,
+    IS_IPV4,
+    IS_IPV6,
+    PROTOCOL6_AT,
+    PROTOCOL_AT,
+    TOS_AT,
+    UDP_PAYLOAD6_AT,
+    UDP_PAYLOAD_AT,
+)
 
 __all__ = ["TRIMMED_DSCP", "for_reserve", "trim", "trimmed_icrc"]
 
 TRIMMED_DSCP = 11
-_IP_AT, _TYPE_AT, _SPORT_BYTES = 14, 12, 2
 _HEADS = {
     code: Bth.LAYOUT.size + sum(EXTENSIONS[name].LAYOUT.size for name in info.extensions)
     for code, info in OPCODES.items()
@@ -33,7 +44,10 @@ _HEADS = {
 """bytes of BTH and extension headers, by opcode"""
 _DATA = frozenset(code for code, info in OPCODES.items() if code < 0x20 and info.is_request)
 _ANSWERS = frozenset({Opcode.ACKNOWLEDGE, Opcode.IRN_ANSWER, Opcode.CNP})
-_PAD_BITS = 0x30
+_PAD_AT, _, _PAD_SHIFT = Bth.LAYOUT.octets("pad")
+_PAD_BITS = 3 << _PAD_SHIFT
+_PORT_BEFORE = UDP.size - UDP.octets("dport")[0]
+"""bytes from the receiver's port to the BTH"""
 
 
 def trimmed_icrc(ip_to_pad: Buffer) -> bytes:
@@ -67,36 +81,37 @@ def trim(frame: Buffer) -> bytes | None:
         return None
     data = bytes(frame)
     udp_at = at - UDP.size
-    end, kept = udp_at + int.from_bytes(data[at - 4 : at - 2], "big"), at + _HEADS[data[at]]
+    length = UDP.span("length", udp_at)
+    end, kept = udp_at + int.from_bytes(data[length], "big"), at + _HEADS[data[at]]
     if end > len(data) or end - ICRC_BYTES <= kept:
         return None
-    wrong = _xor(data[end - ICRC_BYTES : end], icrc_of(memoryview(data)[_IP_AT : end - ICRC_BYTES]))
+    wrong = _xor(data[end - ICRC_BYTES : end], icrc_of(memoryview(data)[IP_AT : end - ICRC_BYTES]))
     head = bytearray(data[:kept])
-    head[at + 1] &= ~_PAD_BITS
-    head[at - 4 : at - 2] = (kept + ICRC_BYTES - udp_at).to_bytes(2, "big")
-    if data[_TYPE_AT] == 0x08:
-        head[_IP_AT + 1] = TRIMMED_DSCP << 2 | head[_IP_AT + 1] & 3
-        head[_IP_AT + 2 : _IP_AT + 4] = (kept + ICRC_BYTES - _IP_AT).to_bytes(2, "big")
-        head[_IP_AT + 10 : _IP_AT + 12] = ipv4_checksum(head[_IP_AT:udp_at]).to_bytes(2, "big")
+    head[at + _PAD_AT] &= ~_PAD_BITS
+    head[length] = (kept + ICRC_BYTES - udp_at).to_bytes(2, "big")
+    if data[ETHERTYPE] == IS_IPV4:
+        head[TOS_AT] = TRIMMED_DSCP << 2 | head[TOS_AT] & 3
+        head[IPV4.span("length", IP_AT)] = (kept + ICRC_BYTES - IP_AT).to_bytes(2, "big")
+        head[CHECKSUM] = ipv4_checksum(head[IP_AT:udp_at]).to_bytes(2, "big")
     else:
-        word = int.from_bytes(head[_IP_AT : _IP_AT + 2], "big")
-        head[_IP_AT : _IP_AT + 2] = (word & 0xF03F | TRIMMED_DSCP << 6).to_bytes(2, "big")
-        head[_IP_AT + 4 : _IP_AT + 6] = (kept + ICRC_BYTES - udp_at).to_bytes(2, "big")
-    return bytes(head) + _xor(trimmed_icrc(memoryview(head)[_IP_AT:]), wrong)
+        word = int.from_bytes(head[IP_AT : IP_AT + 2], "big")
+        head[IP_AT : IP_AT + 2] = (word & 0xF03F | TRIMMED_DSCP << 6).to_bytes(2, "big")
+        head[IPV6.span("length", IP_AT)] = (kept + ICRC_BYTES - udp_at).to_bytes(2, "big")
+    return bytes(head) + _xor(trimmed_icrc(memoryview(head)[IP_AT:]), wrong)
 
 
 def _transport_at(frame: Buffer) -> int | None:
     """Where the BTH of a RoCE v2 frame begins that has all headers of its opcode; None where there is none."""
-    if len(frame) < _IP_AT + IPV4.size + UDP.size + Bth.LAYOUT.size:
+    if len(frame) < UDP_PAYLOAD_AT + Bth.LAYOUT.size:
         return None
-    kind, first = bytes(frame[_TYPE_AT:_IP_AT]), frame[_IP_AT]
-    if kind == b"\x08\x00" and first == 0x45 and frame[_IP_AT + 9] == 17:
-        at = _IP_AT + IPV4.size + UDP.size
-    elif kind == b"\x86\xdd" and first >> 4 == 6 and frame[_IP_AT + 6] == 17:
-        at = _IP_AT + IPV6.size + UDP.size
+    kind, first = bytes(frame[ETHERTYPE]), frame[IP_AT]
+    if kind == IS_IPV4 and first == 0x45 and frame[PROTOCOL_AT] == 17:
+        at = UDP_PAYLOAD_AT
+    elif kind == IS_IPV6 and first >> 4 == 6 and frame[PROTOCOL6_AT] == 17:
+        at = UDP_PAYLOAD6_AT
     else:
         return None
-    port_at = at - UDP.size + _SPORT_BYTES
+    port_at = at - _PORT_BEFORE
     if int.from_bytes(frame[port_at : port_at + 2], "big") != ROCE_PORT or len(frame) <= at:
         return None
     return at if len(frame) >= at + _HEADS.get(frame[at], len(frame)) + ICRC_BYTES else None

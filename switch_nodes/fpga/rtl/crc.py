@@ -10,11 +10,13 @@ from functools import cache
 
 from amaranth.hdl import Cat, Module, Signal, Value
 
+from workloads.wire.envelope import ETHERNET
+
 __all__ = ["ICRC_START", "VALID_RESIDUE", "absorbed", "advance", "retreat", "retreated"]
 
 _POLYNOMIAL = 0xEDB88320
 _BITS = 32
-_IP_AT = 14
+_IP_AT = ETHERNET.size
 
 
 def _bit(register: int) -> int:

@@ -10,11 +10,13 @@ from switch_nodes.fpga.rtl.headers import icrc_masked
 from switch_nodes.fpga.rtl.naming import name_signals
 from switch_nodes.fpga.rtl.parameters import HEADER_BYTES, RtlParameters
 from switch_nodes.fpga.rtl.plants import Plants
+from workloads.wire.places import CHECKSUM_AT, TOS_AT, TTL_AT, UDP_CHECKSUM6_AT, UDP_CHECKSUM_AT
 
 __all__ = ["Emitter"]
 
 _ICRC = 4
-_V4_CHECKSUM, _V4_UDP_CHECKSUM, _V6_UDP_CHECKSUM, _TOS, _TTL = 24, 40, 60, 15, 22
+_V4_CHECKSUM, _V4_UDP_CHECKSUM, _V6_UDP_CHECKSUM = CHECKSUM_AT, UDP_CHECKSUM_AT, UDP_CHECKSUM6_AT
+_TOS, _TTL = TOS_AT, TTL_AT
 
 
 class Emitter(Elaboratable):

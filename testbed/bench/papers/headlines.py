@@ -13,7 +13,7 @@ from testbed.bench.contract import MeasuredProtocol
 from testbed.bench.papers.claims import Exactly, GainPoint, Range
 from testbed.bench.papers.direct import FRONTIERS, frontier_of_strategies
 from testbed.bench.papers.headline import Contest, Headline, gains
-from testbed.scenario.known import protocols
+from testbed.scenario.protocols.known import protocols
 from testbed.sweeps.groups import PointGroup
 
 __all__ = ["headlines"]

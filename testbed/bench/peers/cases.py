@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from testbed.scenario.named import protocol_names
+from testbed.scenario.protocols.named import protocol_names
 
 __all__ = ["FULL", "OURS", "QUICK", "RATE_BPS", "SUBJECTS", "Grid", "PeerBenchCase", "Sample"]
 
@@ -14,7 +14,7 @@ OURS = tuple(
     f"{name}{recovery}"
     for name in ("ring", "netreduce") if name in protocol_names() for recovery in ("", "-irn")
 )  # fmt: skip
-"""our collectives; `-irn`: `transport.recovery: irn`, else go-back-N"""
+"""our protocols; `-irn`: `transport.recovery: irn`, else go-back-N"""
 SUBJECTS = ("gloo", "openmpi", *OURS)
 """subjects in the order of tables; the first two over kernel TCP"""
 

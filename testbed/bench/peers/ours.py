@@ -18,8 +18,8 @@ _TIMEOUT_CODE = 15
 
 def our_scenario(subject: str, case: PeerBenchCase, repeat: int, dilation: int | None) -> Scenario:
     """`subject`: `ring` or `netreduce`, or either with `-irn`. `dilation`: None leaves it to the machine."""
-    collective, _, recovery = subject.partition("-")
-    lossless = allreduce_scenario(collective, case.hosts, RATE_BPS, _PATH_MTU, case.size_bytes, repeat, dilation)
+    protocol, _, recovery = subject.partition("-")
+    lossless = allreduce_scenario(protocol, case.hosts, RATE_BPS, _PATH_MTU, case.size_bytes, repeat, dilation)
     transport = replace(lossless.transport, timeout_code=_TIMEOUT_CODE, recovery=recovery or "gbn")
     links = tuple(link.name for link in lossless.topology.links)
     faults = (Loss("loss", links, rate=case.loss),) if case.loss else ()

@@ -6,7 +6,7 @@ import argparse
 
 __all__ = ["LISTS", "configure_list"]
 
-LISTS = ("scenarios", "topologies", "programs", "collectives", "transports", "planners", "sweeps", "faults")
+LISTS = ("scenarios", "topologies", "programs", "protocols", "transports", "planners", "sweeps", "faults")
 
 
 def configure_list(parser: argparse.ArgumentParser) -> None:

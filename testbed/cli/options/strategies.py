@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from testbed.cli.values import named_path, whole
-from testbed.scenario.names import DEFAULT_RING
+from testbed.scenario.protocols.names import DEFAULT_RING
 
 __all__ = ["DEFAULT_BANDWIDTH", "configure_strategies"]
 
@@ -17,7 +17,7 @@ def configure_strategies(parser: argparse.ArgumentParser) -> None:
 examples:
   ./tb strategies vgg16 --devices 8
   ./tb strategies vgg16 --devices 8 --bandwidth 10Gbps --strategy DP --plot frontier.svg
-  ./tb strategies alexnet --scenario rack --set topology.hosts=8 --collective netreduce
+  ./tb strategies alexnet --scenario rack --set topology.hosts=8 --protocol netreduce
   ./tb strategies resnet50 --scenario spine-leaf --devices 4 --csv resnet50.csv
   ./tb strategies mine.yaml --devices 4 --json
 """
@@ -32,11 +32,11 @@ examples:
         help=f"of each device, payload (default: {DEFAULT_BANDWIDTH}; with --scenario it follows from the links)",
     )  # fmt: skip
     parser.add_argument(
-        "--collective",
-        type=_collective,
+        "--protocol",
+        type=_protocol,
         metavar="C",
         default=DEFAULT_RING,
-        help="how vectors are summed: ring, netreduce, ... (`tb list collectives`; default: ring)",
+        help="how vectors are summed: ring, netreduce, ... (`tb list protocols`; default: ring)",
     )
     parser.add_argument("--batch", type=whole(1, 1 << 20), metavar="N", help="images of an iteration (default: 32)")
     parser.add_argument(
@@ -63,9 +63,9 @@ examples:
     parser.add_argument("--json", action="store_true", help="print the points as JSON alone on stdout")
 
 
-def _collective(name: str) -> str:
-    from testbed.scenario.known import names_where
-    from testbed.scenario.protocol import KeyGroup
+def _protocol(name: str) -> str:
+    from testbed.scenario.protocols.known import names_where
+    from testbed.scenario.protocols.protocol import KeyGroup
 
     allowed = names_where(lambda each: each.as_stage())
     allowed += names_where(lambda each: KeyGroup.LAYERS in each.optional_keys())

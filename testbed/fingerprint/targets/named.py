@@ -12,18 +12,18 @@ from testbed.plan import make_plan
 from testbed.reading.problems import closest
 from testbed.scenario import load_scenario
 from testbed.scenario.builtin import builtin_names
-from testbed.scenario.known import programs, protocol_of, protocols
 from testbed.scenario.model import Scenario
-from testbed.scenario.named import protocol_names
-from testbed.scenario.own_code import is_in_file
 from testbed.scenario.own_program import PROGRAM_KEY
-from testbed.scenario.own_protocol import COLLECTIVE_KEY
+from testbed.scenario.protocols.known import programs, protocol_of, protocols
+from testbed.scenario.protocols.named import protocol_names
+from testbed.scenario.protocols.own_code import is_in_file
+from testbed.scenario.protocols.own_protocol import PROTOCOL_KEY
 from workloads.errors import ScenarioError
 
 __all__ = ["FORMS", "TargetOptions", "open_target"]
 
 _COMMAND, _TORCH = "command:", "torch:"
-FORMS = "a switch program, a collective, a scenario, FILE.py:CLASS, torch:BACKEND, or command:WORDS with {in} and {out}"
+FORMS = "a switch program, a protocol, a scenario, FILE.py:CLASS, torch:BACKEND, or command:WORDS with {in} and {out}"
 _RANKS = 4
 
 
@@ -120,14 +120,14 @@ def _scenario_of(target: str, options: TargetOptions) -> tuple[str, Sequence[str
 
 
 def _of_protocol(name: str) -> tuple[str, Sequence[str]]:
-    """The built-in scenario without faults that has this collective, and the shortest name; else one whose switches and
+    """The built-in scenario without faults that has this protocol, and the shortest name; else one whose switches and
     connections serve it, and what is changed of it."""
     protocol = protocol_of(name)
     if (same := name.replace("_", "-")) in builtin_names():
         return same, ()
 
     def serves(scenario: Scenario) -> bool:
-        served = protocol_of(scenario.job.collective)
+        served = protocol_of(scenario.job.protocol)
         return served.repairs_losses() == protocol.repairs_losses() and scenario.switch.program in protocol.programs
 
     calm = list[Scenario]()
@@ -135,9 +135,9 @@ def _of_protocol(name: str) -> tuple[str, Sequence[str]]:
         scenario = load_scenario(each)
         if scenario.faults or scenario.world == "lab" or scenario.expect != "pass":
             continue
-        if scenario.job.collective == name:
+        if scenario.job.protocol == name:
             return each, ()
-        if protocol_of(scenario.job.collective).job_keys is None:
+        if protocol_of(scenario.job.protocol).job_keys is None:
             calm.append(scenario)
     other = next(filter(serves, calm))
-    return other.name, (f"{COLLECTIVE_KEY}={name}",)
+    return other.name, (f"{PROTOCOL_KEY}={name}",)

@@ -1,4 +1,4 @@
-"""A scenario in virtual time whose workers send given gradients: switch programs, cards and collectives of hosts."""
+"""A scenario in virtual time whose workers send given gradients: switch programs, cards and protocols of hosts."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from testbed.kernel.overdue import moving, must_answer
 from testbed.plan import Plan, make_plan
 from testbed.plan.time_need import time_need
 from testbed.scenario import Scenario, load_scenario
-from testbed.scenario.job import SizedKeys
-from testbed.scenario.known import protocol_of
-from testbed.scenario.own_code import blame
 from testbed.scenario.own_program import ended_own_code, own_code
+from testbed.scenario.protocols.known import protocol_of
+from testbed.scenario.protocols.own_code import blame
 from testbed.worlds.simulated.world import Simulation
 from workloads.collectives.operations import ALL_REDUCE
 from workloads.errors import ScenarioError
@@ -139,7 +138,7 @@ def _simulate(plan: Plan, given: Array) -> list[Array]:
                 problems.append(f"{node} ended with status {status}")
 
     attach_sources(dict(enumerate(sources)))
-    with blame(plan.scenario.job.collective, "protocol"), must_answer():
+    with blame(plan.scenario.job.protocol, "protocol"), must_answer():
         simulation = Simulation(plan, hear)
         with moving(partial(getattr, simulation.agenda, "now")):
             simulation.run()
@@ -150,18 +149,18 @@ def _simulate(plan: Plan, given: Array) -> list[Array]:
 
 def _require(scenario: Scenario) -> None:
     job = scenario.job
-    result = protocol_of(job.collective).result()
+    result = protocol_of(job.runs).result()
     wrong = (
         ("jobs", f"{len(scenario.jobs)} jobs", "one job", bool(scenario.jobs)),
-        ("beside", "jobs of other collectives", "one job", bool(scenario.beside)),
+        ("beside", "jobs of other protocols", "one job", bool(scenario.beside)),
         ("job.copies", str(job.copies), "1", job.copies != 1),
         ("job.op", job.op, "sum", job.op != "sum"),
         ("job.model", "a model", "a plain gradient", job.model is not None or job.stages is not None),
         ("job.compute", "times of computing", "none", job.compute is not None),
         ("job.operation", job.operation, ALL_REDUCE, job.operation != ALL_REDUCE),
-        ("job.collective", job.collective, "one that gives all ranks the sum", not result.is_sum),
-        ("job.collective", job.collective, "one whose sums lack nothing", not result.is_exact),
-        ("job.collective", job.collective, "one with `job.size`", isinstance(job.own, SizedKeys)),
+        ("job.protocol", job.protocol, "one that gives all ranks the sum", not result.is_sum),
+        ("job.protocol", job.protocol, "one whose sums lack nothing", not result.is_exact),
+        ("job.protocol", job.protocol, "one with `job.size`", job.sized is not None),
     )
     for key, found, allowed, is_wrong in wrong:
         if is_wrong:

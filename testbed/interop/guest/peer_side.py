@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from workloads.collectives.slots import Verbs
 from workloads.config import QpConfig
-from workloads.rc import SUCCESS, Completion, ReceiveRequest, SendCompleted, SendRequest
+from workloads.rc import SUCCESS, ReceiveRequest, SendCompleted, SendRequest
+from workloads.transports.endpoint import ReliableEndpoint
 
 __all__ = ["PeerConfig", "PeerMessage", "PeerSide", "expected_memory", "memory_bytes"]
 
@@ -52,15 +52,11 @@ class PeerConfig:
     """receives are that many bytes too short"""
 
 
-class PeerEndpoint(Verbs, Protocol):
-    def next_completion(self) -> Completion | None: ...
-
-
 class PeerSide:
     """Receives are posted when it is made, unless they are late; sends at the start. Done when each send has ended and
     each receive that can end has."""
 
-    def __init__(self, config: PeerConfig, endpoint: PeerEndpoint) -> None:
+    def __init__(self, config: PeerConfig, endpoint: ReliableEndpoint) -> None:
         """The endpoint has the queue pairs already. Registers memory."""
         self._config, self._endpoint = config, endpoint
         self._memory = memoryview(bytearray([_FILL]) * memory_bytes(config.receives))
@@ -102,7 +98,7 @@ class PeerSide:
             if _takes_receive(message):
                 room = self._memory[at : at + max(0, message.size - self._config.receive_short)]
                 memory = room if message.verb == "send" else None
-                self._endpoint.post_receive(self._config.receive_qp.qpn, ReceiveRequest(number, memory))
+                self._endpoint.post_receives(self._config.receive_qp.qpn, [ReceiveRequest(number, memory)])
 
     def advance(self) -> None:
         """Take what completed."""

@@ -3,15 +3,20 @@ ours."""
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 from pathlib import Path
+
+from workloads.errors import InternalError
 
 __all__ = ["STAGED_PACKAGES", "stage_code"]
 
 STAGED_PACKAGES = ("workloads", "testbed/__init__.py", "testbed/interop/__init__.py", "testbed/interop/protocol.py",
                    "testbed/interop/guest", "topologies")  # fmt: skip
 """what `testbed.interop.guest` imports"""
+_STAGED_LIBRARY = {"cython": "cython.py", "Cython": "Cython/__init__.py", "Cython.Shadow": "Cython/Shadow.py"}
+"""files of Cython that modules of ours import when they are not compiled, by module"""
 _GUEST_PYTHON = "/usr/bin/python3"
 """the guest runs the host's /usr"""
 
@@ -29,6 +34,12 @@ def stage_code(top: Path, target: Path) -> None:
             shutil.copytree(source, copy, ignore=ignore)
         else:
             shutil.copy2(source, copy)
+    for module, name in _STAGED_LIBRARY.items():
+        found = importlib.util.find_spec(module)
+        if found is None or not (found.origin or "").endswith(".py"):
+            raise InternalError(f"Python's module {module} has no source file to copy: {found}")
+        (target / name).parent.mkdir(exist_ok=True)
+        shutil.copy2(str(found.origin), target / name)
     # An emulated processor compiles slowly. Without these files the guest would compile; so a failure costs only time.
     # -I: they are to lie beside the sources, whatever the environment says of caches.
     subprocess.run(

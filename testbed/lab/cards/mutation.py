@@ -10,6 +10,7 @@ from dataclasses import replace
 from switch_nodes.fpga.golden import TimedFrame
 from workloads.collectives.ina_header import INA_HEADER_BYTES
 from workloads.rc.changes import changed, data_flow, moved
+from workloads.wire.places import DST_MAC, IS_IPV4, IS_IPV6, SRC_MAC
 
 __all__ = ["mutated"]
 
@@ -81,11 +82,11 @@ def _damaged(frame: bytes, dice: random.Random) -> bytes:
 
 def _stranger(frame: bytes, dice: random.Random) -> bytes:
     """A frame that is forwarded: to the addresses of this one, to an unknown address, to all, back to its sender."""
-    source, destination = frame[6:12], frame[0:6]
+    source, destination = frame[SRC_MAC], frame[DST_MAC]
     far = bytes((2, 0, 0, 1, 0, dice.randrange(8)))
     to = dice.choice((destination, source, far, b"\xff" * 6, bytes.fromhex("0180c200000e"), b"\x01\0\x5e\0\0\1"))
     body = bytes(dice.randrange(256) for _ in range(dice.randrange(0, 90)))
-    return to + dice.choice((source, far, to)) + dice.choice((b"\x08\x06", b"\x08\x00", b"\x86\xdd")) + body
+    return to + dice.choice((source, far, to)) + dice.choice((b"\x08\x06", IS_IPV4, IS_IPV6)) + body
 
 
 def _changed(frame: bytes, dice: random.Random) -> bytes:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from switch_nodes.dataplane.packet_io import PacketIo
 from switch_nodes.fpga.golden import Output, TimedFrame
 from workloads.machine import FrameBatch
+from workloads.wire.places import SRC_MAC
 
 __all__ = ["PortPassage", "play_through"]
 
@@ -42,7 +43,7 @@ def play_through(
     nothing must, since a frame must not overtake another on its way through the card, and at the end. After so many
     stalls the rest is not sent."""
     wanted = Counter(output.step for output in expected)
-    sources = {item.frame[6:12] for item in inputs}
+    sources = {item.frame[SRC_MAC] for item in inputs}
     received, sending = io.attach(FrameBatch.of(_ROWS, io.stride)), io.attach(FrameBatch.of(1, io.stride))
     outputs: list[Output] = []
     strangers = stalled = due = 0
@@ -53,7 +54,7 @@ def play_through(
         while (enough is None or len(outputs) < enough) and (left := until_ns - clock()) > 0:
             for row in range(io.receive(received, left)):
                 frame = bytes(received.batch.row(row))
-                if frame[6:12] in sources:
+                if frame[SRC_MAC] in sources:
                     outputs.append(Output(step, int(received.batch.ports[row]), frame))
                 else:
                     strangers += 1

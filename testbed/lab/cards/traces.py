@@ -12,6 +12,7 @@ from switch_nodes.fpga.golden import Output, TimedFrame
 from testbed.captures.pcapng import Interface, read_capture
 from testbed.captures.writer import PcapngWriter
 from workloads.errors import ScenarioError
+from workloads.wire.places import SRC_MAC
 
 __all__ = ["read_trace", "write_trace"]
 
@@ -71,7 +72,7 @@ def _pcap(path: Path, config: SwitchConfig) -> list[TimedFrame]:
                 file=str(path),
                 found=f"{len(frame)} of {original} bytes",
             )
-        source = frame[6:12]
+        source = frame[SRC_MAC]
         if source not in ports:
             raise ScenarioError(
                 f"frame {len(frames)} is from a MAC whose port is not known", file=str(path), found=source.hex(":"),

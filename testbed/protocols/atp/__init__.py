@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.checks_served import check_served_in_racks
 from testbed.protocols.parts.quantised import AtpWorkers
-from testbed.scenario.protocol import KeyGroup
+from testbed.scenario.protocols.protocol import KeyGroup
 from workloads.atp import AtpConfig
 
 if TYPE_CHECKING:
     from testbed.explain.contract import NodeWait
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
+    from testbed.scenario.checks.sections import KnownSections
     from testbed.scenario.model import Scenario
-    from testbed.scenario.sections import KnownSections
     from testbed.states.contract import Explored
 
 __all__ = ["PROTOCOL"]

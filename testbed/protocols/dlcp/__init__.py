@@ -9,7 +9,7 @@ from testbed.checkers.contract import Part
 from testbed.hunt.contract import Hunt, Protocol
 from testbed.protocols.dlcp.checks import check_dlcp, check_dlcp_fault
 from testbed.protocols.dlcp.keys import DlcpKeys
-from testbed.scenario.protocol import KeyGroup, ResultKind
+from testbed.scenario.protocols.protocol import KeyGroup, ResultKind
 from workloads.config import HostConfig
 from workloads.dlcp import DlcpConfig
 from workloads.dlcp.checks import problems_in_host
@@ -20,16 +20,20 @@ if TYPE_CHECKING:
     from testbed.checkers.checker import Checker
     from testbed.checkers.pieces import PieceJudge
     from testbed.plan.model import Plan
+    from testbed.reading.known import Section
     from testbed.reading.problems import Problems
-    from testbed.scenario.fault_loader import Placed
+    from testbed.scenario.checks.sections import KnownSections
+    from testbed.scenario.keys.fault_loader import Placed
     from testbed.scenario.model import Job, Scenario, Transport
-    from testbed.scenario.sections import KnownSections
     from workloads.datagrams.problems import ConfigProblem
 
 __all__ = ["PROTOCOL"]
 
 
 class _Dlcp(Protocol):
+    def program(self, keys: Section | None) -> str:
+        return "dlcp" if isinstance(keys, DlcpKeys) and keys.adds else "forward"
+
     def result(self) -> ResultKind:
         return ResultKind.NEAR_SUM
 

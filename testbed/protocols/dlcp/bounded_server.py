@@ -17,15 +17,16 @@ import numpy as np
 from testbed.checkers.folds import Array, fold
 from testbed.protocols.dlcp.bounded_told import JobJudge, without
 
-__all__ = ["ServerJob", "error_bound"]
+__all__ = ["ServerJob", "left_out"]
 
 
-def error_bound(gradients: Sequence[Array], came: Sequence[Array], total: Array, result: Array) -> Array:
-    """Per element, float64: the magnitudes that did not come, of gradients and of the sum."""
+def left_out(full: Sequence[Array], parts: Sequence[Array]) -> Array:
+    """Per element, float64: the sum of the magnitudes that did not come."""
+    missing = np.zeros(len(full[0]))
     with np.errstate(invalid="ignore"):
-        wide = [np.asarray(gradient, np.float64) for gradient in gradients]
-        dropped = sum(np.abs(full - part) for full, part in zip(wide, came, strict=True))
-        return np.asarray(dropped + np.abs(np.asarray(total, np.float64) - result))
+        for whole, part in zip(full, parts, strict=True):
+            missing += np.abs(np.asarray(whole, np.float64) - part)
+    return missing
 
 
 class ServerJob(JobJudge):
@@ -47,12 +48,13 @@ class ServerJob(JobJudge):
             return
         came = [without(each, bitmap, self.size) for each, bitmap in zip(gradients, bitmaps, strict=True)]
         total = self._total(iteration, gradients, came)
-        yield server, total, error_bound(gradients, came, total, total)
+        up_bound = left_out(gradients, came)
+        yield server, total, up_bound
         for rank in range(server):
             down = self.bitmap(rank, iteration, server, packets)
             self.count("down", packets, [down])
             result = without(total, down, self.size)
-            yield rank, result, error_bound(gradients, came, total, result)
+            yield rank, result, up_bound + left_out([total], [result])
 
     def _entered(self, iteration: int, bitmaps: Sequence[int]) -> Iterator[str]:
         """Each packet that came entered its sum once, and no other did."""

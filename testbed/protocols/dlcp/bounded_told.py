@@ -133,8 +133,10 @@ def rounding(gradients: Sequence[Array]) -> Array:
     """What rounding of float32 may add to the distance from the exact sum, float64, shape (n,); nothing of integers."""
     if gradients[0].dtype != np.float32:
         return np.zeros(len(gradients[0]))
+    magnitudes = np.zeros(len(gradients[0]))
     with np.errstate(invalid="ignore"):
-        magnitudes = sum(np.abs(np.asarray(gradient, np.float64)) for gradient in gradients)
+        for gradient in gradients:
+            magnitudes += np.abs(np.asarray(gradient, np.float64))
     return np.asarray(2 * len(gradients) * _ROUNDING * magnitudes)
 
 
@@ -179,6 +181,7 @@ class JobJudge(ABC):
     def iteration_problems(self, iteration: int, sources: Sequence[JudgedGradients]) -> Iterator[str]:
         """With that iteration's gradients in the sources, by rank. Raises NotTold."""
         gradients = [np.array(source.gradient(iteration)).reshape(-1) for source in sources]
+        full, rounded = self._full(gradients), rounding(gradients)
         for found in self.results(iteration, gradients):
             if isinstance(found, str):
                 yield found
@@ -186,7 +189,7 @@ class JobJudge(ABC):
             rank, result, bound = found
             host = self.hosts[rank].name
             yield from self._compare(host, iteration, result)
-            if (element := self._too_far(gradients, result, bound + rounding(gradients))) is not None:
+            if (element := self._too_far(full, result, bound + rounded)) is not None:
                 yield (
                     f"{host}, iteration {iteration}: element {element} is {result[element]}, further than "
                     f"{bound[element]:g} from the full sum"
@@ -226,16 +229,24 @@ class JobJudge(ABC):
         if digest != right:
             yield f"{host}, iteration {iteration}: sha256 {digest[:16]}... instead of {right[:16]}..."
 
-    def _too_far(self, gradients: Sequence[Array], result: Array, bound: Array) -> int | None:
+    def _full(self, gradients: Sequence[Array]) -> Array:
+        """The sum of all: float64 of floats, else of the gradients' type."""
+        if self.arithmetic.dtype in ("int32", "int32sat"):
+            return fold(gradients, self.arithmetic)
+        exact = np.zeros(len(gradients[0]))
+        with np.errstate(all="ignore"):
+            for gradient in gradients:
+                exact += gradient
+        return exact
+
+    def _too_far(self, full: Array, result: Array, bound: Array) -> int | None:
         """An element further than that from the full sum. What is no number is not compared."""
         with np.errstate(all="ignore"):
             if self.arithmetic.dtype == "int32":  # both wrap, and so does their distance
-                full = fold(gradients, self.arithmetic)
                 distance = np.abs(np.subtract(result, full, dtype=np.int32).astype(np.float64))
             elif self.arithmetic.dtype == "int32sat":
-                distance = np.abs(result.astype(np.float64) - fold(gradients, self.arithmetic))
+                distance = np.abs(result.astype(np.float64) - full)
             else:
-                exact = np.sum(np.asarray(gradients, np.float64), axis=0)
-                distance = np.where(np.isfinite(exact) & np.isfinite(result), np.abs(result - exact), 0)
+                distance = np.where(np.isfinite(full) & np.isfinite(result), np.abs(result - full), 0)
             far = np.flatnonzero(distance > bound)
         return int(far[0]) if len(far) else None

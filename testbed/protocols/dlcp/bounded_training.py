@@ -60,7 +60,7 @@ class BoundedPieces:
     def __init__(self, plan: Plan) -> None:
         self._hosts = [worker for worker in plan.workers if isinstance(worker, DlcpConfig)]
         self._elements = self._hosts[0].workload.elements
-        self._blocks = blocks_of(judged_protocol(plan.scenario.job.collective), self._hosts[0], self._elements)
+        self._blocks = blocks_of(judged_protocol(plan.scenario.job.protocol), self._hosts[0], self._elements)
         killed = killed_in(plan)
         self._told: defaultdict[int, ToldLoss] = defaultdict(lambda: ToldLoss(killed=killed))
         """by iteration"""

@@ -1,4 +1,4 @@
-"""What must hold between the keys of a scenario whose collective is DLCP."""
+"""What must hold between the keys of a scenario whose protocol is DLCP."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from switch_nodes.kinds import sums
 from testbed.protocols.dlcp.keys import DlcpKeys
 from testbed.reading.problems import KeyPath, Problems
-from testbed.scenario.checks_datagrams import check_datagram_fault, check_rto, check_sizes
-from testbed.scenario.fault_loader import Placed
-from testbed.scenario.job import Job
-from testbed.scenario.names import PATH_MTUS
-from testbed.scenario.switch import SwitchOptions
-from testbed.scenario.transport import Transport
+from testbed.scenario.checks.datagrams import check_datagram_fault, check_rto, check_sizes
+from testbed.scenario.keys.fault_loader import Placed
+from testbed.scenario.keys.job import Job
+from testbed.scenario.keys.switch import SwitchOptions
+from testbed.scenario.keys.transport import Transport
+from testbed.scenario.protocols.names import PATH_MTUS
 from topologies import Topology, attachment
 from workloads.wire.aggregation import MAX_ELEMENTS
 
@@ -32,7 +32,7 @@ def check_dlcp(
     """Are there a server and who sends to it, do packets fit? `entries`: of `jobs`, each with its place."""
     if attachment(topology) is not None:
         found = f"the {topology.kind} topology"
-        problems.add(("job", "collective"), "dlcp knows no accelerator", found=found, allowed="any other one")
+        problems.add(("job", "protocol"), "dlcp knows no accelerator", found=found, allowed="any other one")
     if isinstance(job.own, DlcpKeys) and job.own.loss_bound >= 1:
         problems.add(("job", "loss_bound"), "nothing would be sent", found=f"{job.own.loss_bound:g}", allowed="below 1")
     if isinstance(job.own, DlcpKeys):
@@ -85,4 +85,4 @@ def _check_program(problems: Problems, switch: SwitchOptions, keys: DlcpKeys, jo
 
 def check_dlcp_fault(problems: Problems, placed: Placed, job: Job, transport: Transport, ranks: int | None) -> None:
     """Only how often a datagram came can be asked for."""
-    check_datagram_fault(problems, placed, job.collective)
+    check_datagram_fault(problems, placed, job.protocol)

@@ -17,16 +17,17 @@ from testbed.hunt.draw_link import draw_shape
 from testbed.hunt.kinds import DatagramHunt
 from testbed.hunt.shrink_jobs import with_less_to_send
 from testbed.protocols.dlcp.keys import DlcpKeys
-from testbed.scenario.job import Straggler
+from testbed.scenario.keys.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, Topology
 from workloads.dlcp.config import OVER
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
+from workloads.wire.envelope import ETHERNET
 
 __all__ = ["HUNT", "draw_dlcp_schedule", "smaller_dlcp"]
 
 _T = TypeVar("_T")
-_ETHERNET = 14
+_ETHERNET = ETHERNET.size
 _MTUS = {256: 90, 512: 6, 1024: 4}
 _QUEUES = {1000: 82, 16: 8, 6: 6, 3: 4}
 _WINDOWS = {1: 14, 2: 22, 3: 16, 4: 16, 6: 10, 8: 10, 16: 12}
@@ -77,7 +78,7 @@ def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
             program="dlcp" if keys.adds else program,
             memory=len(jobs) * draw.choice((1, 2, 3, 4, 8, 16)) if keys.adds else SwitchOptions().memory,
         ),
-        job=Job(collective=protocol.name, own=keys),
+        job=Job(protocol=protocol.name, own=keys),
         jobs=jobs,
         capture=False,
     )
@@ -107,7 +108,7 @@ def _jobs(draw: Random, protocol: Hunted, keys: DlcpKeys, mtu: int) -> tuple[Job
         last = mtu if draw.random() < 0.3 else draw.randrange(4, mtu + 1, 4)
         jobs.append(
             Job(
-                collective=protocol.name, name=f"job{index + 1}", number=index + 1, seed_offset=index, own=keys,
+                protocol=protocol.name, name=f"job{index + 1}", number=index + 1, seed_offset=index, own=keys,
                 dtype=_weighted(draw, dtypes), iterations=iterations,
                 workload=draw.choice(("synthetic", "extreme", "special")),
                 size_bytes=(blocks - 1) * mtu + last, window_packets=_weighted(draw, _WINDOWS),

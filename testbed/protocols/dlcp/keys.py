@@ -1,4 +1,4 @@
-"""The keys that collective `dlcp` adds to `job`."""
+"""The keys that protocol `dlcp` adds to `job`."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def _hosts(scenario: Scenario, job: PlannedJob, draw: random.Random) -> Iterable
             others = [job.hosts[(rank + 1) % size], job.hosts[rank - 1]]
         config = DlcpConfig(
             name=host.name,
-            collective=JobShare(job.job.collective, job.number, rank, size, job.arithmetic),
+            collective=JobShare(job.job.protocol, job.number, rank, size, job.arithmetic),
             workload=workload,
             peers=tuple(Envelope(host.mac, to.mac, host.ip, to.ip, port, tos=IMPORTANT_TOS) for to in others),
             loss_bound=keys.loss_bound,

@@ -9,7 +9,7 @@ from testbed.checkers.contract import Part
 from testbed.protocols.flows.checks import check_flows
 from testbed.protocols.flows.keys import FlowsKeys
 from testbed.protocols.parts.connected import ConnectedProtocol
-from testbed.scenario.protocol import ResultKind
+from testbed.scenario.protocols.protocol import ResultKind
 from workloads.config import HostConfig
 from workloads.flows import FlowsConfig
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from testbed.checkers.checker import Checker
     from testbed.checkers.context import CheckContext
     from testbed.plan.model import Plan
+    from testbed.scenario.checks.sections import KnownSections
     from testbed.scenario.model import Scenario
-    from testbed.scenario.sections import KnownSections
     from workloads.datagrams.problems import ConfigProblem
 
 __all__ = ["PROTOCOL"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from testbed.reading.known import NotKnown
 from testbed.reading.units import format_duration
-from testbed.scenario.sections import KnownSections
+from testbed.scenario.checks.sections import KnownSections
 from topologies import attachment
 
 __all__ = ["check_flows"]
@@ -29,7 +29,7 @@ def _check_world(sections: KnownSections) -> None:
     if sections.maybe_world not in (None, "simulated"):
         allowed = "world: simulated (or --world simulated)"
         sections.problems.add(
-            ("job", "collective"), "flows run in virtual time alone", found=f"world {sections.maybe_world}",
+            ("job", "protocol"), "flows run in virtual time alone", found=f"world {sections.maybe_world}",
             allowed=allowed,
         )  # fmt: skip
 
@@ -63,6 +63,6 @@ def _check_topology(sections: KnownSections) -> None:
     topology = sections.topology
     if attachment(topology) is not None:
         sections.problems.add(
-            ("job", "collective"), "flows know no accelerator", found=f"the {topology.kind} topology",
+            ("job", "protocol"), "flows know no accelerator", found=f"the {topology.kind} topology",
             allowed="any other one",
         )  # fmt: skip

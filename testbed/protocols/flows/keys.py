@@ -1,4 +1,4 @@
-"""The keys that collective `flows` adds to `job`."""
+"""The keys that protocol `flows` adds to `job`."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class FlowsKeys(Section):
         return self.sizes if size is None else FlowSizes("", ((size, 0), (size, 100)))
 
     def gradient_bytes(self, ranks: int) -> int:
-        """As `testbed.scenario.job.SizedKeys`: flows are not made of a gradient."""
+        """As `testbed.scenario.keys.job.SizedKeys`: flows are not made of a gradient."""
         return _A_WORD_OF_BYTES
 
     def left_out(self) -> Collection[str]:

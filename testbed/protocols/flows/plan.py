@@ -66,7 +66,7 @@ def plan_flows(scenario: Scenario) -> Plan:
     workers = tuple(
         FlowsConfig(
             name=host.name,
-            collective=JobShare(only.job.collective, only.number, rank, len(hosts), only.arithmetic),
+            collective=JobShare(only.job.protocol, only.number, rank, len(hosts), only.arithmetic),
             workload=replace(workload, elements=_elements(outgoing[rank])),
             outgoing=tuple(outgoing[rank]),
             incoming=tuple(incoming[rank]),

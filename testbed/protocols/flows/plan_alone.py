@@ -13,12 +13,14 @@ from fractions import Fraction
 from itertools import accumulate
 
 from topologies import LinkShape
+from workloads.rc.transport import RELIABLE
+from workloads.wire.packet import EMPTY_FRAME_BYTES
 
 __all__ = ["DATA_HEADERS", "FLOW_HEADERS", "alone_ns", "frames_of"]
 
-DATA_HEADERS = 14 + 20 + 8 + 12 + 4
+DATA_HEADERS = EMPTY_FRAME_BYTES
 """of each data packet: Ethernet, IPv4, UDP, BTH, iCRC"""
-_RETH, _IMM = 16, 4
+_RETH, _IMM = (RELIABLE.part_bytes[name] for name in ("RETH", "ImmDt"))
 FLOW_HEADERS = _RETH + _IMM
 """of a flow in addition, with go-back-N: RETH of the first packet, immediate of the last one"""
 _BITS_NS = 8 * 1_000_000_000

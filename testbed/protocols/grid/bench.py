@@ -121,7 +121,7 @@ def grid_scenario(
         transport=Transport(path_mtu=_PATH_MTU, rto_ns=_RTO_NS),
         switch=SwitchOptions(program="grid", memory=1 << 14),
         job=Job(
-            collective="grid", size_bytes=int(frames) * _PATH_MTU, dtype="int32", window_packets=int(frames),
+            protocol="grid", size_bytes=int(frames) * _PATH_MTU, dtype="int32", window_packets=int(frames),
             server="ps",
         ),
         routing=Routing(

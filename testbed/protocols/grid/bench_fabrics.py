@@ -59,7 +59,7 @@ def fabric_scenario(topology: Topology, workers: int, planner: str, blocks: int 
         transport=Transport(path_mtu=_PATH_MTU, rto_ns=60_000_000_000),
         switch=SwitchOptions(program="grid", memory=1 << 14),
         job=Job(
-            collective="grid", size_bytes=blocks * _PATH_MTU, dtype="int32", window_packets=blocks,
+            protocol="grid", size_bytes=blocks * _PATH_MTU, dtype="int32", window_packets=blocks,
             server=problem.servers[0], hosts=problem.workers,
         ),
         routing=Routing(

@@ -1,13 +1,13 @@
-"""What must hold between the keys of a scenario whose collective is GRID."""
+"""What must hold between the keys of a scenario whose protocol is GRID."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from testbed.reading.problems import KeyPath, Problems
-from testbed.scenario.job import Job
-from testbed.scenario.routing import Routing
-from testbed.scenario.switch import SwitchOptions
+from testbed.scenario.keys.job import Job
+from testbed.scenario.keys.routing import Routing
+from testbed.scenario.keys.switch import SwitchOptions
 from topologies import Topology
 
 __all__ = ["check_grid"]
@@ -37,7 +37,7 @@ def check_grid(
     if routing is None:
         if ("routing",) not in problems.places:
             problems.add(
-                ("job", "collective"), "nothing says where gradients go", found="grid without `routing`",
+                ("job", "protocol"), "nothing says where gradients go", found="grid without `routing`",
                 allowed="a section, as routing: {servers: [ps], capacity: 90Mbps}",
             )  # fmt: skip
         return

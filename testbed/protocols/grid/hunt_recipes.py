@@ -8,7 +8,7 @@ from random import Random
 
 from testbed.faults.model import Drop, Duplicate, Fault, Kill, LinkDown, Match, Window
 from testbed.hunt.survival_datagrams import travel_ns
-from testbed.scenario.job import Straggler
+from testbed.scenario.keys.job import Straggler
 from testbed.scenario.model import Scenario
 from topologies import Direction
 

@@ -9,7 +9,7 @@ from testbed.hunt.contract import Hunted
 from testbed.hunt.plans import plan_of
 from testbed.hunt.shrink_hosts import renamed
 from testbed.hunt.shrink_jobs import with_less_to_send
-from testbed.scenario.job import Straggler
+from testbed.scenario.keys.job import Straggler
 from testbed.scenario.model import Job, Routing, Scenario
 from topologies import rack, spine_leaf
 from topologies.assembly import Cable, assemble, host, switch

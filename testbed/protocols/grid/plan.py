@@ -55,7 +55,7 @@ def plan_grid(scenario: Scenario) -> Plan:
     routing = scenario.routing
     (job,) = plan_jobs(scenario)
     if routing is None or job.server is None:
-        raise InternalError("collective grid without routing or server was not refused")
+        raise InternalError("protocol grid without routing or server was not refused")
     blocks = -(-job.workloads[0].elements // _elements(scenario))
     nodes = {switch.name: number for number, switch in enumerate(scenario.topology.switches, 1)}
     plans, routes, unroutable = _plans(scenario, routing, nodes)

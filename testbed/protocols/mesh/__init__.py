@@ -15,8 +15,8 @@ from workloads.config import HostConfig
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
+    from testbed.scenario.checks.sections import KnownSections
     from testbed.scenario.model import Scenario
-    from testbed.scenario.sections import KnownSections
 
 __all__ = ["PROTOCOL"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from testbed.protocols.parts.checks_fabric import check_fabric
 from testbed.protocols.parts.connected import ConnectedProtocol
 from testbed.protocols.parts.whole_vectors import WholeVectors
-from testbed.scenario.protocol import KeyGroup
+from testbed.scenario.protocols.protocol import KeyGroup
 from workloads.config import IRN_RECOVERIES
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from testbed.explain.contract import NodeWait
     from testbed.plan.model import Plan
     from testbed.scale.model import RackModel
+    from testbed.scenario.checks.sections import KnownSections
     from testbed.scenario.model import Scenario
-    from testbed.scenario.sections import KnownSections
     from testbed.states.contract import Explored
     from workloads.config import HostConfig
 

@@ -41,12 +41,12 @@ def bench_allreduce(
 
 
 def _run(
-    say: Say, collective: str, hosts: int, rate_mbps: int, path_mtu: int, seed: int, dilation: int | None = None
+    say: Say, protocol: str, hosts: int, rate_mbps: int, path_mtu: int, seed: int, dilation: int | None = None
 ) -> Measurement:
     """`dilation`: None leaves it to the machine."""
-    found = measure(allreduce_scenario(collective, hosts, rate_mbps * 1_000_000, path_mtu, _SIZE_BYTES, seed, dilation))
+    found = measure(allreduce_scenario(protocol, hosts, rate_mbps * 1_000_000, path_mtu, _SIZE_BYTES, seed, dilation))
     say(
-        f"{collective} N={hosts} {rate_mbps} Mbps, {path_mtu}-byte payloads: {seconds(found.jct_s)}, "
+        f"{protocol} N={hosts} {rate_mbps} Mbps, {path_mtu}-byte payloads: {seconds(found.jct_s)}, "
         f"{found.goodput_bps / found.bound_bps:.1%} of the framing bound, dilation {found.dilation}, "
         f"{_off(found)}fidelity {found.fidelity}"
     )

@@ -17,8 +17,8 @@ from testbed.kernel.scratch import scratch
 from testbed.plan import make_plan
 from testbed.runs.run import run_scenario
 from testbed.scenario.geometry import FRAME_OVERHEAD_BYTES
-from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from testbed.scenario.protocols.known import protocol_of
 from testbed.terminal.numbers import seconds
 from topologies import LinkShape, spine_leaf
 from workloads.collectives.ina_header import INA_HEADER_BYTES
@@ -37,7 +37,7 @@ _SIMULATED, _EMULATED = (100_000_000, 8_000_000), (40_000_000, 2_000_000)
 
 
 def fabric_scenario(
-    collective: str,
+    protocol: str,
     hosts_per_rack: int,
     size_bytes: int,
     *,
@@ -49,15 +49,15 @@ def fabric_scenario(
     """One lossless all-reduce."""
     shape = LinkShape(rate_bps, 5_000, queue_packets=100_000)
     return Scenario(
-        name=f"bench-fabric-{collective}-{hosts_per_rack}",
+        name=f"bench-fabric-{protocol}-{hosts_per_rack}",
         topology=spine_leaf([hosts_per_rack] * _RACKS, _SPINES, shape, oversubscription=_OVERSUBSCRIPTION),
         link=shape,
         seed=seed,
         world=world,
         transport=Transport(path_mtu=_PATH_MTU, timeout_code=19, ack_every=64),
-        switch=SwitchOptions(program=protocol_of(collective).programs[0]),
+        switch=SwitchOptions(program=protocol_of(protocol).programs[0]),
         job=Job(
-            collective=collective,
+            protocol=protocol,
             size_bytes=size_bytes,
             message_packets=_MESSAGE_PACKETS,
             window_messages=_WINDOW_MESSAGES,

@@ -9,6 +9,9 @@ from testbed.bench.papers.headline import UNKNOWN, Contest, Headline, Measure, g
 from testbed.scenario.geometry import packet_bytes
 from testbed.scenario.model import Transport
 from testbed.sweeps.groups import PointGroup
+from workloads.rc.transport import RELIABLE
+from workloads.wire.envelope import ETHERNET
+from workloads.wire.packet import EMPTY_FRAME_BYTES
 
 __all__ = ["HEADLINES", "credit", "credit_s"]
 
@@ -22,7 +25,7 @@ _RATIOS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 _OURS = "8 hosts, 100 Mbit/s, gradients / 1000; computation does not overlap"
 _RATE_BPS, _DELAY_S, _SIZE, _MESSAGE_PACKETS, _MTU = 100e6, 1e-3, 2_000_000, 16, 1024
 """those of the sweep `papers-credit`"""
-_ETHERNET, _ACK = 14, 62
+_ETHERNET, _ACK = ETHERNET.size, EMPTY_FRAME_BYTES + RELIABLE.part_bytes["AETH"]
 
 
 def _times(groups: Sequence[PointGroup], models: Mapping[str, str]) -> dict[str, tuple[float, float]]:

@@ -8,11 +8,10 @@ from testbed.scale.legs import link_rates, on_link_s, propagation_s
 from testbed.scale.model import RackLink, RackModel, RackPoint
 from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.trains import TrainFraming
+from workloads.collectives.ina_header import INA_HEADER_BYTES
 from workloads.costs.checks import check_ranks
 
 __all__ = ["MODEL", "netreduce_flows"]
-
-_INA_HEADER_BYTES = 16
 
 
 def netreduce_flows(
@@ -21,10 +20,10 @@ def netreduce_flows(
     """The hello, then one phase in which every host sends all and gets all. Where the window is shut before the first
     credit comes back (N T_msg < T_msg + R, protocol text, section 8), there is a phase for each window."""
     check_ranks(ranks)
-    room = message_packets * framing.path_mtu - _INA_HEADER_BYTES
+    room = message_packets * framing.path_mtu - INA_HEADER_BYTES
     full, rest = divmod(size_bytes, room)
-    message = framing.train(min(room, size_bytes) + _INA_HEADER_BYTES)
-    hello, short = framing.train(_INA_HEADER_BYTES), framing.train(rest + _INA_HEADER_BYTES)
+    message = framing.train(min(room, size_bytes) + INA_HEADER_BYTES)
+    hello, short = framing.train(INA_HEADER_BYTES), framing.train(rest + INA_HEADER_BYTES)
     ack = framing.ack_bytes
     each, end = message.wire_bytes + message.acks * ack, short.wire_bytes + short.acks * ack if rest else 0
     t_msg, frame_s = on_link_s(link, message.wire_bytes), on_link_s(link, message.wire_bytes / message.packets)

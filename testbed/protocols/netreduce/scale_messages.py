@@ -12,11 +12,11 @@ from heapq import heappop, heappush
 from testbed.scale.model import RackLink
 from testbed.scale.outcome import ScaleOutcome
 from testbed.scale.trains import Pipe, Train, TrainFraming
+from workloads.collectives.ina_header import INA_HEADER_BYTES
 
 __all__ = ["netreduce_on_rack"]
 
 _RECEIVED, _ACKED, _START = 0, 1, 2
-_INA_HEADER_BYTES = 16
 
 
 def netreduce_on_rack(
@@ -47,11 +47,11 @@ class _Run:
         hello: bool,
     ) -> None:
         self._ranks, self._window, self._credit, self._ack = len(links), window, credit, framing.ack_bytes
-        room = packets * framing.path_mtu - _INA_HEADER_BYTES
+        room = packets * framing.path_mtu - INA_HEADER_BYTES
         full, rest = divmod(size, room)
         cut = [room] * full + ([rest] if rest else [])
         sizes = ([0] if hello else []) + cut
-        self._trains: list[Train] = [framing.train(part + _INA_HEADER_BYTES) for part in sizes]
+        self._trains: list[Train] = [framing.train(part + INA_HEADER_BYTES) for part in sizes]
         self._hello = 1 if hello else 0
         self._up = [Pipe(link.rate_bps, link.delay_ns) for link in links]
         self._down = [Pipe(link.rate_bps, link.delay_ns) for link in links]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 from switch_nodes.forwarding.macs import MacTable
@@ -10,12 +9,7 @@ from switch_nodes.netreduce.ring import Cursor, Ring
 from testbed.states.contract import Explored, SmallSize
 from workloads.collectives.ina_header import INA_HEADER_BYTES
 from workloads.collectives.netreduce import NetReduceCollective
-from workloads.rc.attention import Attention
-from workloads.rc.endpoint import RcEndpoint
-from workloads.rc.go_back_n import GoBackN
-from workloads.rc.irn_sender import IrnSender
-from workloads.rc.outbound import FrameWriter
-from workloads.rc.tally import Counters
+from workloads.rc.explored import PINNED, STATISTICS
 
 __all__ = ["EXPLORED"]
 
@@ -40,15 +34,10 @@ EXPLORED = Explored(
     scenario="rack",
     keys=_keys,
     statistics={
-        Counters: tuple(field.name for field in fields(Counters)),
-        GoBackN: ("_tries",),
-        IrnSender: ("_progress_at", "_waited_ns"),
-        RcEndpoint: ("_turn_packets",),
-        FrameWriter: ("_heads",),
-        Attention: ("_heap", "_listed"),
+        **STATISTICS,
         NetReduceCollective: ("_completed_at",),
         MacTable: ("verdict",),
     },
     instead={(Ring, "cursor"): _cursor},
-    pinned={(GoBackN, "_retry_left"): 7, (GoBackN, "_rnr_left"): 7, (IrnSender, "_give_up_ns"): None},
+    pinned=PINNED,
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.scheduled import ScheduledProtocol
-from testbed.scenario.protocol import ResultKind
+from testbed.scenario.protocols.protocol import ResultKind
 from workloads.config import HostConfig
 from workloads.pairwise.schedule import pairwise
 

@@ -18,7 +18,7 @@ from testbed.bench.contract import Bench
 from testbed.bench.measure import ToldRun
 from testbed.bench.rows import Row, trust_of
 from testbed.bench.swept import FOLDER, Say, keep_swept, require_sums, run_swept
-from testbed.protocols.parallel_netreduce.bench_machines import COLLECTIVES, MachinesPlace, closed_form
+from testbed.protocols.parallel_netreduce.bench_machines import PROTOCOLS, MachinesPlace, closed_form
 from testbed.scenario import dump_scenario
 from testbed.sweeps.scenario_engine import FinishedScenarios
 from testbed.sweeps.scenario_model import Outcome, Point, ScenarioSweep, Variant, name_of
@@ -195,7 +195,7 @@ def _times(say: Say, setting: Setting) -> Iterator[Row]:
     """Measured against the closed form."""
     size, within = setting.size_bytes, _TIME_WITHIN if setting.has_targets else None
     runs = _Runs(say, "times", setting)
-    by_ratio = {ratio: [_point(_at(setting, ratio), name, size) for name in COLLECTIVES] for ratio in setting.ratios}
+    by_ratio = {ratio: [_point(_at(setting, ratio), name, size) for name in PROTOCOLS] for ratio in setting.ratios}
     measured = iter(runs.run([point for points in by_ratio.values() for point in points]))
     runs.keep()
     for ratio, points in by_ratio.items():

@@ -11,15 +11,15 @@ from testbed.bench.measure import conditions
 from testbed.comparison.figures import Figure
 from testbed.history import Record
 from testbed.scenario.geometry import FRAME_OVERHEAD_BYTES
-from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
+from testbed.scenario.protocols.known import protocol_of
 from topologies import LinkShape, machines
 from workloads.costs import EqualMachines, machine_cost
 
-__all__ = ["COLLECTIVES", "MachinesPlace", "closed_form"]
+__all__ = ["PROTOCOLS", "MachinesPlace", "closed_form"]
 
-COLLECTIVES = {"FR": "ring", "TA": "tencent", "PN": "parallel_netreduce"}
-"""name in the cost models -> `job.collective`"""
+PROTOCOLS = {"FR": "ring", "TA": "tencent", "PN": "parallel_netreduce"}
+"""name in the cost models -> `job.protocol`"""
 _PATH_MTU = 1024
 _MESSAGE_PACKETS = 170
 _ACK_BYTES = FRAME_OVERHEAD_BYTES + 4
@@ -43,20 +43,20 @@ class MachinesPlace:
     def scenario(self, algorithm: str, size_bytes: int, *, pipelined: bool = False, seed: int = 1) -> Scenario:
         """One lossless all-reduce. `pipelined` false: rings go step by step, which is what the closed forms count. The
         credit window holds a worker's whole piece, and there is no hello: the closed forms have neither."""
-        collective = COLLECTIVES[algorithm]
+        protocol = PROTOCOLS[algorithm]
         inside = LinkShape(self.intra_bps, self.inner_delay_ns, queue_packets=_QUEUE_PACKETS)
         uplink = LinkShape(self.inter_bps, self.uplink_delay_ns, queue_packets=_QUEUE_PACKETS)
         largest = -(-size_bytes // self.per_machine) if algorithm == "PN" else size_bytes
         return Scenario(
-            name=f"bench-{collective.replace('_', '-')}",
+            name=f"bench-{protocol.replace('_', '-')}",
             topology=machines(self.machines, self.per_machine, inside, uplink),
             link=inside,
             seed=seed,
             world=self.world,
             transport=Transport(path_mtu=_PATH_MTU, timeout_code=19, ack_every=64),
-            switch=SwitchOptions(program=protocol_of(collective).programs[0]),
+            switch=SwitchOptions(program=protocol_of(protocol).programs[0]),
             job=Job(
-                collective=collective,
+                protocol=protocol,
                 size_bytes=size_bytes,
                 message_packets=_MESSAGE_PACKETS,
                 window_messages=max(2, -(-largest // (_MESSAGE_PACKETS * _PATH_MTU)) + 1),
@@ -105,6 +105,6 @@ class MachinesPlace:
 def closed_form(scenario: Scenario, history: Sequence[Record], document: Mapping[str, Any]) -> dict[str, Figure]:
     """`Point.measure`: the time by the closed form, None for pipelined rings, which it does not cover; and the
     conditions of real time."""
-    algorithm = next(name for name, collective in COLLECTIVES.items() if collective == scenario.job.collective)
+    algorithm = next(name for name, protocol in PROTOCOLS.items() if protocol == scenario.job.protocol)
     seconds = machine_cost(algorithm).seconds(MachinesPlace.of(scenario).costs(), scenario.job.size_bytes)
     return {"closed_form_s": None if scenario.job.pipelined else seconds, **conditions(scenario, history, document)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from testbed.reading.problems import Problems
-from testbed.scenario.job import Job
+from testbed.scenario.keys.job import Job
 from topologies import Topology, attachment
 from topologies.racks import racks_of
 from workloads.collectives.ina_header import MAX_MEMBERS
@@ -26,10 +26,10 @@ def check_fabric(problems: Problems, topology: Topology, job: Job) -> None:
         _check_members(problems, job, max(len(rack.hosts) for rack in found.racks), "a leaf")
     except ValueError as problem:
         problems.add(
-            ("job", "collective"),
-            f"{job.collective} sums in one switch, or in leaves that are all linked to all spines; {problem}",
+            ("job", "protocol"),
+            f"{job.protocol} sums in one switch, or in leaves that are all linked to all spines; {problem}",
             found=f"{len(topology.switches)} switches in the {topology.kind} topology",
-            allowed="kind rack, rack_accelerator, spine_leaf, machines, or custom of such a shape; or collective ring "
+            allowed="kind rack, rack_accelerator, spine_leaf, machines, or custom of such a shape; or protocol ring "
             "or shift with "
             "switch.program: forward",
         )
@@ -46,7 +46,7 @@ def _check_members(problems: Problems, job: Job, hosts: int, where: str) -> None
     if hosts > MAX_MEMBERS:
         problems.add(
             ("topology",),
-            f"{where} of {job.collective} sums at most {MAX_MEMBERS} hosts",
+            f"{where} of {job.protocol} sums at most {MAX_MEMBERS} hosts",
             found=f"{hosts}",
             allowed=f"{MAX_MEMBERS} or fewer on one switch; more hosts with kind spine_leaf",
         )

@@ -1,27 +1,27 @@
-"""What must hold between the keys of a scenario whose collective has phases inside machines and between them."""
+"""What must hold between the keys of a scenario whose protocol has phases inside machines and between them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from testbed.reading.problems import Problems
-from testbed.scenario.job import Job
+from testbed.scenario.keys.job import Job
 from topologies import Topology, machine_groups
 
 __all__ = ["check_machines", "check_pieces"]
 
 
 def check_machines(problems: Problems, topology: Topology, job: Job, nics: Sequence[tuple[str, str]] = ()) -> None:
-    """Of collectives whose phases run inside machines and between them, on endpoints of our own."""
+    """Of protocols whose phases run inside machines and between them, on endpoints of our own."""
     for host, device in nics:
         problems.add(
-            ("nics", host), f"{job.collective} has rings in phases, and a worker on an RDMA device has one ring alone",
+            ("nics", host), f"{job.protocol} has rings in phases, and a worker on an RDMA device has one ring alone",
             found=f"verbs:{device}", allowed="soft",
         )  # fmt: skip
     if topology.kind != "machines":
         problems.add(
-            ("job", "collective"),
-            f"{job.collective} runs over machines of several workers",
+            ("job", "protocol"),
+            f"{job.protocol} runs over machines of several workers",
             found=f"the {topology.kind} topology",
             allowed="topology.kind: machines",
         )
@@ -29,7 +29,7 @@ def check_machines(problems: Problems, topology: Topology, job: Job, nics: Seque
     if job.hosts and job.hosts != tuple(host.name for host in topology.hosts):
         problems.add(
             ("job", "hosts"),
-            f"{job.collective} takes every worker of every machine, in the order of the topology",
+            f"{job.protocol} takes every worker of every machine, in the order of the topology",
             found=", ".join(job.hosts),
             allowed="leave the key out",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from testbed.reading.problems import Problems
-from testbed.scenario.job import Job
+from testbed.scenario.keys.job import Job
 
 __all__ = ["check_pairs"]
 
@@ -14,6 +14,6 @@ def check_pairs(problems: Problems, job: Job, nics: Sequence[tuple[str, str]] = 
     """The endpoints are our own: a worker on an RDMA device has the connections of one ring."""
     for host, device in nics:
         problems.add(
-            ("nics", host), f"{job.collective} has several peers per host, and a worker on an RDMA device has one ring",
+            ("nics", host), f"{job.protocol} has several peers per host, and a worker on an RDMA device has one ring",
             found=f"verbs:{device}", allowed="soft",
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What must hold between the keys of a scenario whose collective sends its blocks to a parameter server."""
+"""What must hold between the keys of a scenario whose protocol sends its blocks to a parameter server."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from testbed.reading.problems import KeyPath, Problems
-from testbed.scenario.checks_datagrams import check_racks, check_rto, check_sizes
-from testbed.scenario.job import Job
-from testbed.scenario.known import protocol_of
-from testbed.scenario.names import PATH_MTUS
-from testbed.scenario.transport import Transport
+from testbed.scenario.checks.datagrams import check_racks, check_rto, check_sizes
+from testbed.scenario.keys.job import Job
+from testbed.scenario.keys.transport import Transport
+from testbed.scenario.protocols.known import protocol_of
+from testbed.scenario.protocols.names import PATH_MTUS
 from topologies import Topology, attachment
 
 __all__ = ["check_served", "check_served_in_racks"]
@@ -22,7 +22,7 @@ def _check_racks(
     names = list(job.hosts) or [host.name for host in topology.hosts if host.name != job.server]
     groups = [names[first : first + workers] for first in range(0, len(names), workers)]
     jobs: list[tuple[KeyPath, Sequence[str]]] = [((*path, "hosts"), each.hosts) for path, each in entries] or [
-        (("job", "collective"), each) for each in groups
+        (("job", "protocol"), each) for each in groups
     ]
     homes = {link.a: link.b for link in topology.links} | {link.b: link.a for link in topology.links}
     for path, hosts in jobs:
@@ -48,10 +48,10 @@ def _check_served(
     problems: Problems, topology: Topology, transport: Transport, job: Job, entries: Sequence[tuple[KeyPath, Job]],
     *, in_racks: bool,
 ) -> None:  # fmt: skip
-    name, largest_mtu = job.collective, protocol_of(job.collective).largest_mtu()
+    name, largest_mtu = job.protocol, protocol_of(job.protocol).largest_mtu()
     if attachment(topology) is not None:
         problems.add(
-            ("job", "collective"), f"{name} knows no accelerator", found=f"the {topology.kind} topology",
+            ("job", "protocol"), f"{name} knows no accelerator", found=f"the {topology.kind} topology",
             allowed="any other topology.kind",
         )  # fmt: skip
     hosts = len(job.hosts) or len(topology.hosts) - 1

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from switch_nodes.kinds import sums
 from testbed.protocols.parts.checks_fabric import check_fabric
 from testbed.reading.problems import Problems, show
-from testbed.scenario.job import Job
-from testbed.scenario.known import protocol_of
-from testbed.scenario.switch import SwitchOptions
+from testbed.scenario.keys.job import Job
+from testbed.scenario.keys.switch import SwitchOptions
+from testbed.scenario.protocols.known import protocol_of
 from topologies import Topology, attachment
 from workloads.collectives.kinds import ring_kind
 
@@ -19,7 +19,7 @@ __all__ = ["between_hosts", "check_switch_sums"]
 def check_switch_sums(
     problems: Problems, topology: Topology, switch: SwitchOptions, job: Job, all_reduce: str, allowed: Iterable[str]
 ) -> bool:
-    """`all_reduce`: collective that sums; `allowed`: all that the key takes. False: no switch can sum."""
+    """`all_reduce`: protocol that sums; `allowed`: all that the key takes. False: no switch can sum."""
     others = between_hosts(allowed)
     if not sums(switch.program):
         problems.add(
@@ -37,6 +37,6 @@ def check_switch_sums(
     return True
 
 
-def between_hosts(collectives: Iterable[str]) -> str:
+def between_hosts(names: Iterable[str]) -> str:
     """Those that need no switch."""
-    return ", ".join(name for name in collectives if not ring_kind(name).is_summed)
+    return ", ".join(name for name in names if not ring_kind(name).is_summed)

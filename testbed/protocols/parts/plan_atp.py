@@ -89,7 +89,7 @@ def _workers(
     for rank, (host, workload) in enumerate(zip(job.hosts, job.workloads, strict=True)):
         yield AtpConfig(
             name=host.name,
-            collective=JobShare(options.collective, job.number, rank, len(job.hosts), job.arithmetic),
+            collective=JobShare(options.protocol, job.number, rank, len(job.hosts), job.arithmetic),
             workload=workload,
             envelope=Envelope(host.mac, server.mac, host.ip, server.ip, draw.randrange(0xC000, 0x10000), tos=_ECT0),
             elements=_elements(scenario),
@@ -122,7 +122,7 @@ def _servers(
 def _served(scenario: Scenario, job: PlannedJob, racks: Mapping[str, tuple[int, ...]], salt: int) -> JobOfServer:
     return JobOfServer(
         job=job.number,
-        kind=job.job.collective,
+        kind=job.job.protocol,
         members=tuple(ServedMember(rank, host.mac, host.ip) for rank, host in enumerate(job.hosts)),
         window=_window(scenario, job),
         memory=scenario.switch.memory,
@@ -130,7 +130,7 @@ def _served(scenario: Scenario, job: PlannedJob, racks: Mapping[str, tuple[int, 
         elements=_elements(scenario),
         arithmetic=_sums(job),
         rto_ns=scenario.transport.chosen_rto_ns,
-        remind="reminder" in planned_protocol(job.job.collective).server_knobs() and scenario.switch.knobs.reminder,
+        remind="reminder" in planned_protocol(job.job.protocol).server_knobs() and scenario.switch.knobs.reminder,
         multicast=sums(scenario.switch.program),
         racks=tuple(racks.values()) if len(job.hosts) > WIDTH else (),
     )

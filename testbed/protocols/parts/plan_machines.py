@@ -1,4 +1,4 @@
-"""The plan of a collective of phases over machines of several workers.
+"""The plan of a protocol of phases over machines of several workers.
 
 It has rings inside machines, rings between them, and the configuration of the rack's switch.
 `workloads.collectives.schedules` decides which worker holds which piece after a phase.

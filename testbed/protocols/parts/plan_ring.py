@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from switch_nodes.config import LeafLinks
 from switch_nodes.kinds import sums
 from testbed.plan.accelerated import DATA_DSCP
 from testbed.plan.connections import plan_connections
@@ -13,10 +12,10 @@ from testbed.plan.irn import irn_config
 from testbed.plan.jobs import plan_jobs
 from testbed.plan.model import Plan
 from testbed.plan.pairs import ECT0, PairEnd, queue_pair, receive_va
-from testbed.plan.switches import RING_ID, plan_switches
+from testbed.plan.switches import RING_ID, leaf_sizes, plan_switches
 from testbed.protocols.parts.keys_kinds import RING_KINDS
-from testbed.scenario.known import protocol_of
 from testbed.scenario.model import Scenario
+from testbed.scenario.protocols.known import protocol_of
 from workloads.collectives.held import kept
 from workloads.config import CollectiveConfig, QpConfig, WorkerConfig
 from workloads.rc.numbers import any_psn, psn_of
@@ -35,7 +34,7 @@ def plan_ring(scenario: Scenario) -> Plan:
     send_qpn, recv_qpn = qpns[:size], qpns[size:]
     sports = [draw.randrange(0xC000, 0x10000) for _ in range(2 * size)]
     rkeys = [draw.randrange(1 << 32) for _ in hosts]
-    arithmetic, protocol = only.arithmetic, protocol_of(job.collective)
+    arithmetic, protocol = only.arithmetic, protocol_of(job.protocol)
     irn = irn_config(scenario) if transport.speaks_irn else None
     # A switch that steers knows data that must be summed by this; what answers it, and what no switch sums, has none.
     data_dscp = DATA_DSCP if any(map(sums, protocol.programs)) else 0
@@ -59,9 +58,9 @@ def plan_ring(scenario: Scenario) -> Plan:
                 to_successor=qp(rank, successor, to_successor=True),
                 from_predecessor=qp(rank, predecessor, to_successor=False),
                 collective=CollectiveConfig(
-                    kind=job.collective
+                    kind=job.protocol
                     if protocol.sends_zeros(job.operation)
-                    else RING_KINDS.get(job.operation, job.collective),
+                    else RING_KINDS.get(job.operation, job.protocol),
                     ring_id=RING_ID,
                     rank=rank,
                     size=size,
@@ -85,8 +84,7 @@ def plan_ring(scenario: Scenario) -> Plan:
     if job.fallback != "none":
         workers = [replace(worker, fallback=_fallen_back(worker, job.fallback)) for worker in workers]
     switches = plan_switches(scenario, arithmetic)
-    racks = [len(ring.members) for switch in switches for ring in switch.rings if isinstance(ring.links, LeafLinks)]
-    return Plan(scenario, tuple(workers), switches, plan_connections(tuple(workers)), tuple(racks))
+    return Plan(scenario, tuple(workers), switches, plan_connections(tuple(workers)), leaf_sizes(switches))
 
 
 _SECOND_LIFE = 1 << 23
@@ -94,7 +92,7 @@ _SECOND_LIFE = 1 << 23
 
 
 def _fallen_back(worker: WorkerConfig, kind: str) -> WorkerConfig:
-    """The same job as a collective that asks nothing of switches, on queue pairs of their own, whose data no switch
+    """The same job as a protocol that asks nothing of switches, on queue pairs of their own, whose data no switch
     leads through an accelerator."""
 
     def qp(config: QpConfig) -> QpConfig:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from testbed.hunt.contract import Protocol
 from testbed.protocols.parts.whole_vectors import WholeVectors
-from testbed.scenario.protocol import KeyGroup
+from testbed.scenario.protocols.protocol import KeyGroup
 from workloads.config import HostConfig
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ class QuantisedSums(Protocol):
 
     def optional_keys(self) -> frozenset[KeyGroup]:
         return frozenset({KeyGroup.JOBS, KeyGroup.LAYERS})
+
+    def runs_files(self) -> bool:
+        return True
 
     def wire_dtype(self, dtype: str) -> str:
         return "int32" if dtype == "float32" else dtype

@@ -15,8 +15,8 @@ from workloads.collectives.pairs import PairPhase, Schedule
 
 if TYPE_CHECKING:
     from testbed.plan.model import Plan
+    from testbed.scenario.checks.sections import KnownSections
     from testbed.scenario.model import Job, Scenario
-    from testbed.scenario.sections import KnownSections
 
 __all__ = ["ScheduledProtocol"]
 

@@ -65,7 +65,7 @@ def explored_with_server(scenario: str, keys: Mapping[str, object]) -> Explored:
             AtpWorker: ("_found",),
             Pressure: ("_started", "_ended", "_communication", "_computation"),
             ParameterServer: ("_found",),
-            JobServer: ("counts", "_kinds", "_time"),
+            JobServer: ("_counts", "_kinds", "_time"),
             SlotService: ("_counters", "_now", "_arrival"),
         },
         instead={

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from testbed.bench.papers.headline import Headline
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
+    from testbed.scenario.checks.sections import KnownSections
     from testbed.scenario.model import Scenario
-    from testbed.scenario.sections import KnownSections
 
 __all__ = ["PROTOCOL"]
 

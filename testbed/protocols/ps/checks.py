@@ -1,11 +1,11 @@
-"""What must hold between the keys of a scenario whose collective is a plain parameter server."""
+"""What must hold between the keys of a scenario whose protocol is a plain parameter server."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from testbed.reading.problems import KeyPath, Problems
-from testbed.scenario.job import Job
+from testbed.scenario.keys.job import Job
 
 __all__ = ["check_ps"]
 
@@ -15,6 +15,11 @@ def check_ps(problems: Problems, job: Job, entries: Sequence[tuple[KeyPath, Job]
     `entries`: of `jobs`, each with its place."""
     if job.own is None or job.own.streaming:
         return
+    if job.file is not None:
+        problems.add(
+            ("job", "streaming"), "a server that does not stream knows one size of gradients, and a trace has several",
+            found="false", allowed="true",
+        )  # fmt: skip
     for path, each in entries or ((("job",), job),):
         if each.dtype == "float32":
             problems.add(

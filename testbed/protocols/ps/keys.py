@@ -1,4 +1,4 @@
-"""The keys that collective `ps` adds to `job`."""
+"""The keys that protocol `ps` adds to `job`."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
     from testbed.scale.model import RackModel
-    from testbed.scenario.sections import KnownSections
+    from testbed.scenario.checks.sections import KnownSections
 
 __all__ = ["PROTOCOL"]
 

@@ -1,9 +1,9 @@
-"""What must hold between the keys of a scenario whose collective is Rabenseifner's."""
+"""What must hold between the keys of a scenario whose protocol is Rabenseifner's."""
 
 from __future__ import annotations
 
 from testbed.reading.problems import Problems
-from testbed.scenario.job import Job
+from testbed.scenario.keys.job import Job
 from topologies import Topology
 
 __all__ = ["check_halves"]
@@ -16,7 +16,7 @@ def check_halves(problems: Problems, topology: Topology, job: Job) -> None:
     if job.workload != "digits" and job.size_bytes < least:
         problems.add(
             ("job", "size"),
-            f"{job.collective} leaves each rank a part of the gradient to sum, and there is not an element for each",
+            f"{job.protocol} leaves each rank a part of the gradient to sum, and there is not an element for each",
             found=f"{job.size_bytes} bytes",
             allowed=f"at least {least} bytes ({ranks} ranks)",
         )

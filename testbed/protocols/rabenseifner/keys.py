@@ -1,4 +1,4 @@
-"""The keys that collective `rabenseifner` adds to `job`."""
+"""The keys that protocol `rabenseifner` adds to `job`."""
 
 from __future__ import annotations
 

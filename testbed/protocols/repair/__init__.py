@@ -9,7 +9,7 @@ from testbed.checkers.contract import Part
 from testbed.hunt.contract import Hunt, Protocol
 from testbed.protocols.repair.checks import check_repair, check_repair_fault
 from testbed.protocols.repair.keys import RepairKeys
-from testbed.scenario.protocol import KeyGroup, ResultKind
+from testbed.scenario.protocols.protocol import KeyGroup, ResultKind
 from workloads.config import HostConfig
 from workloads.repair import RepairConfig
 from workloads.repair.checks import problems_in_host
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
     from testbed.reading.problems import Problems
-    from testbed.scenario.fault_loader import Placed
+    from testbed.scenario.checks.sections import KnownSections
+    from testbed.scenario.keys.fault_loader import Placed
     from testbed.scenario.model import Job, Scenario, Transport
-    from testbed.scenario.sections import KnownSections
     from workloads.datagrams.problems import ConfigProblem
 
 __all__ = ["PROTOCOL"]

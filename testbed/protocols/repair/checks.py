@@ -1,4 +1,4 @@
-"""What must hold between the keys of a scenario whose collective is a repair."""
+"""What must hold between the keys of a scenario whose protocol is a repair."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from switch_nodes.kinds import sums
 from testbed.protocols.repair.keys import RepairKeys
 from testbed.reading.problems import KeyPath, Problems
-from testbed.scenario.checks_datagrams import check_datagram_fault, check_rto, check_sizes
-from testbed.scenario.fault_loader import Placed
-from testbed.scenario.job import Job
-from testbed.scenario.names import PATH_MTUS
-from testbed.scenario.switch import SwitchOptions
-from testbed.scenario.transport import Transport
+from testbed.scenario.checks.datagrams import check_datagram_fault, check_rto, check_sizes
+from testbed.scenario.keys.fault_loader import Placed
+from testbed.scenario.keys.job import Job
+from testbed.scenario.keys.switch import SwitchOptions
+from testbed.scenario.keys.transport import Transport
+from testbed.scenario.protocols.names import PATH_MTUS
 from topologies import Topology, attachment
 from workloads.codes import problem_of
 from workloads.datagrams.problems import MAX_WORKERS
@@ -37,7 +37,7 @@ def check_repair(
     keys = job.own
     if attachment(topology) is not None:
         found = f"the {topology.kind} topology"
-        problems.add(("job", "collective"), "repair knows no accelerator", found=found, allowed="any other one")
+        problems.add(("job", "protocol"), "repair knows no accelerator", found=found, allowed="any other one")
     if job.op != "sum":
         allowed = "leave the key out: repair adds over GF(2^8), see job.combine"
         problems.add(("job", "op"), "nothing else can be added", found=f"'{job.op}'", allowed=allowed)
@@ -128,4 +128,4 @@ def _check_hosts(
 
 def check_repair_fault(problems: Problems, placed: Placed, job: Job, transport: Transport, ranks: int | None) -> None:
     """Only how often a datagram came can be asked for."""
-    check_datagram_fault(problems, placed, job.collective)
+    check_datagram_fault(problems, placed, job.protocol)

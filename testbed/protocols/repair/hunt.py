@@ -22,11 +22,12 @@ from testbed.protocols.repair.keys import RepairKeys
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from workloads.repair.config import OPS
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
+from workloads.wire.envelope import ETHERNET
 
 __all__ = ["HUNT", "draw_repair_schedule", "smaller_repair"]
 
 _T = TypeVar("_T")
-_ETHERNET = 14
+_ETHERNET = ETHERNET.size
 _MTUS = {256: 90, 512: 6, 1024: 4}
 _QUEUES = {1000: 82, 16: 8, 6: 6, 3: 4}
 _WINDOWS = {1: 14, 2: 22, 3: 16, 4: 16, 6: 10, 8: 10, 16: 12}
@@ -69,7 +70,7 @@ def _calm(draw: Random, protocol: Hunted, program: str) -> Scenario:
         world="simulated",
         transport=Transport(path_mtu=mtu),
         switch=SwitchOptions(program=program, memory=len(jobs) * draw.choice((1, 2, 2, 3, 4, 8, 16))),
-        job=Job(collective=protocol.name, own=keys),
+        job=Job(protocol=protocol.name, own=keys),
         jobs=jobs,
         capture=False,
     )
@@ -97,7 +98,7 @@ def _jobs(draw: Random, protocol: Hunted, keys: RepairKeys, mtu: int) -> tuple[J
         last = mtu if draw.random() < 0.3 else draw.randrange(4, mtu + 1, 4)
         jobs.append(
             Job(
-                collective=protocol.name, name=f"job{index + 1}", number=index + 1, seed_offset=index, own=keys,
+                protocol=protocol.name, name=f"job{index + 1}", number=index + 1, seed_offset=index, own=keys,
                 dtype=_weighted(draw, dict(protocol.dtypes)), iterations=iterations,
                 size_bytes=alpha * ((blocks - 1) * mtu + last), window_packets=_weighted(draw, _WINDOWS),
                 hosts=tuple(names[index * size : (index + 1) * size]),

@@ -1,4 +1,4 @@
-"""The keys that collective `repair` adds to `job`."""
+"""The keys that protocol `repair` adds to `job`."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from testbed.hunt.contract import Hunt
 from testbed.protocols.parts.connected import ConnectedProtocol
-from testbed.scenario.protocol import KeyGroup
+from testbed.scenario.protocols.protocol import KeyGroup
 from workloads.collectives.operations import ALL_REDUCE
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class _Ring(ConnectedProtocol):
         return self.summary
 
     def as_fallback(self) -> str:
-        return "each worker then starts the job again as ring all-reduce between the hosts (collective netreduce only)"
+        return "each worker then starts the job again as ring all-reduce between the hosts (protocol netreduce only)"
 
     def operations(self) -> tuple[str, ...]:
         return ALL_REDUCE, "reduce_scatter", "all_gather"

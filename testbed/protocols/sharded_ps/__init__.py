@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.scheduled import ScheduledProtocol
 from testbed.reading.problems import Problems
-from testbed.scenario.job import Job
+from testbed.scenario.keys.job import Job
 from topologies import Topology
 from workloads.collectives.operations import ALL_REDUCE
 from workloads.config import HostConfig
@@ -16,7 +16,7 @@ from workloads.sharded_ps.schedule import sharded_ps
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
-    from testbed.scenario.sections import KnownSections
+    from testbed.scenario.checks.sections import KnownSections
 
 __all__ = ["PROTOCOL"]
 

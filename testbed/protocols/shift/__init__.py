@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.connected import ConnectedProtocol
-from testbed.scenario.protocol import ResultKind
+from testbed.scenario.protocols.protocol import ResultKind
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 
 from testbed.protocols.parts.connected import ConnectedProtocol
 from testbed.protocols.staged.keys import StrategyKeys, check_strategy
-from testbed.scenario.protocol import ResultKind
+from testbed.scenario.protocols.known import protocol_of
+from testbed.scenario.protocols.protocol import ResultKind
 from workloads.collectives.kinds import sent_share
 from workloads.config import HostConfig, WorkerConfig
 
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
+    from testbed.reading.known import Section
+    from testbed.scenario.checks.sections import KnownSections
     from testbed.scenario.model import Scenario
-    from testbed.scenario.sections import KnownSections
 
 __all__ = ["PROTOCOL"]
 
@@ -25,6 +27,9 @@ class _Staged(ConnectedProtocol):
     def result(self) -> ResultKind:
         """A reshard gives each rank what the others have."""
         return ResultKind.ORDERED
+
+    def program(self, keys: Section | None) -> str:
+        return protocol_of(keys.all_reduce).program(None) if isinstance(keys, StrategyKeys) else self.programs[0]
 
     def recoveries(self) -> tuple[str, ...]:
         return ("gbn",)
@@ -35,7 +40,7 @@ class _Staged(ConnectedProtocol):
         )
 
     def strategy_job(self, all_reduce: str) -> Mapping[str, object]:
-        return {"collective": self.name, "all_reduce": all_reduce, "hello": False}
+        return {"protocol": self.name, "all_reduce": all_reduce, "hello": False}
 
     def needs(self) -> str:
         return "job.strategy and job.chain"

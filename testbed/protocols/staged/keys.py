@@ -1,4 +1,4 @@
-"""What collective `staged` adds to `job`, and what must hold between that and the rest of a scenario."""
+"""What protocol `staged` adds to `job`, and what must hold between that and the rest of a scenario."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Annotated
 from testbed.protocols.parts.checks_switch_sums import check_switch_sums
 from testbed.reading.fields import choice
 from testbed.reading.problems import Problems
-from testbed.scenario import names
-from testbed.scenario.job import Job
-from testbed.scenario.stages import StagesKeys
-from testbed.scenario.switch import SwitchOptions
-from testbed.scenario.transport import Transport
+from testbed.scenario.keys.job import Job
+from testbed.scenario.keys.stages import StagesKeys
+from testbed.scenario.keys.switch import SwitchOptions
+from testbed.scenario.keys.transport import Transport
+from testbed.scenario.protocols import names
 from topologies import Topology
 from workloads.collectives.kinds import ring_kind
 from workloads.strategies.stages import REDUCE

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from switch_nodes.config import LeafLinks, SwitchConfig
+from switch_nodes.config import SwitchConfig
 from testbed.plan.connections import plan_connections
 from testbed.plan.jobs import plan_jobs
 from testbed.plan.model import Plan
 from testbed.plan.phases import PhaseRing, phased_workers
-from testbed.plan.switches import plan_switches
+from testbed.plan.switches import leaf_sizes, plan_switches
 from testbed.protocols.staged.keys import StrategyKeys
 from testbed.scenario.model import Scenario
 from workloads.collectives.kinds import ring_kind
@@ -39,12 +39,7 @@ def plan_strategy(scenario: Scenario) -> Plan:
     )
     summed = [ring.ring_id for ring in rings if ring_kind(ring.kind).is_summed]
     switches = tuple(_with_rings(switch, summed) for switch in plan_switches(scenario, only.arithmetic))
-    racks = [
-        len(switch.rings[0].members)
-        for switch in switches
-        if switch.rings and isinstance(switch.rings[0].links, LeafLinks)
-    ]
-    return Plan(scenario, workers, switches, plan_connections(workers), tuple(racks))
+    return Plan(scenario, workers, switches, plan_connections(workers), leaf_sizes(switches))
 
 
 def _with_rings(switch: SwitchConfig, numbers: list[int]) -> SwitchConfig:

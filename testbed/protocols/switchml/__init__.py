@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from testbed.protocols.parts.quantised import QuantisedSums
 from testbed.protocols.parts.whole_vectors import WholeVectors
 from testbed.protocols.switchml.checks import check_switchml, check_switchml_fault
-from testbed.scenario.protocol import KeyGroup
+from testbed.scenario.protocols.protocol import KeyGroup
 from workloads.config import HostConfig
 from workloads.switchml import SwitchMlConfig
 from workloads.switchml.checks import problems_in_worker
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from testbed.hunt.contract import Hunt
     from testbed.plan.model import Plan
     from testbed.reading.problems import Problems
-    from testbed.scenario.fault_loader import Placed
+    from testbed.scenario.checks.sections import KnownSections
+    from testbed.scenario.keys.fault_loader import Placed
     from testbed.scenario.model import Job, Scenario, Transport
-    from testbed.scenario.sections import KnownSections
     from testbed.states.contract import Explored
     from workloads.datagrams.problems import ConfigProblem
 

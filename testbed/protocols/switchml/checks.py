@@ -1,22 +1,23 @@
-"""What must hold between the keys of a scenario whose collective is SwitchML."""
+"""What must hold between the keys of a scenario whose protocol is SwitchML."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from testbed.faults.model import PacketFault
+from testbed.protocols.switchml.checks_tiers import leaves_of, roots_of
 from testbed.protocols.switchml.checks_uc import check_framing, check_uc_fault
 from testbed.reading.problems import KeyPath, Problems
-from testbed.scenario.checks_datagrams import (
+from testbed.scenario.checks.datagrams import (
     check_datagram_fault,
     check_rto,
     check_sizes,
 )
-from testbed.scenario.fault_loader import Placed
-from testbed.scenario.job import Job
-from testbed.scenario.switch import SwitchOptions
-from testbed.scenario.transport import Transport
-from topologies import Topology
+from testbed.scenario.keys.fault_loader import Placed
+from testbed.scenario.keys.job import Job
+from testbed.scenario.keys.switch import SwitchOptions
+from testbed.scenario.keys.transport import Transport
+from topologies import Topology, attachment
 from workloads.wire.aggregation import MAX_ELEMENTS
 
 __all__ = ["check_switchml", "check_switchml_fault"]
@@ -35,7 +36,7 @@ def check_switchml(
     """The bitmap has 32 bits, a packet 256 elements at most, an index two versions, and integers are summed. `entries`:
     of `jobs`, each with its place."""
     check_framing(problems, transport, job, entries)
-    switches, hosts = len(topology.switches), len(job.hosts) or len(topology.hosts)
+    hosts = len(job.hosts) or len(topology.hosts)
     if hosts % job.copies:
         problems.add(
             ("job", "copies"),
@@ -44,21 +45,15 @@ def check_switchml(
             allowed=f"a divisor of {hosts}",
         )
         return
-    if switches > 1:
-        problems.add(
-            ("job", "collective"),
-            f"{job.collective} sums in one switch",
-            found=f"{switches} switches in the {topology.kind} topology",
-            allowed="a topology with one switch (kind: rack)",
-        )
+    _check_tiers(problems, topology, transport, job, entries)
     check_sizes(problems, entries, hosts // job.copies)
     if job.op != "sum":
-        problems.add(("job", "op"), f"{job.collective} only sums", found=f"'{job.op}'", allowed="sum")
+        problems.add(("job", "op"), f"{job.protocol} only sums", found=f"'{job.op}'", allowed="sum")
     for path, each in entries or [(("job",), job)]:
         if each.dtype not in ("float32", "int32"):
             problems.add(
                 (*path, "dtype"),
-                f"{job.collective} sums 32-bit integers that wrap",
+                f"{job.protocol} sums 32-bit integers that wrap",
                 found=f"'{each.dtype}'",
                 allowed="float32, int32",
             )
@@ -66,7 +61,7 @@ def check_switchml(
     if payload > 4 * MAX_ELEMENTS:
         problems.add(
             ("transport", "path_mtu"),
-            f"a {job.collective} packet has at most 256 elements",
+            f"a {job.protocol} packet has at most 256 elements",
             found=str(payload),
             allowed="256, 512, 1024",
         )
@@ -84,6 +79,32 @@ def check_switchml(
     check_rto(problems, transport)
 
 
+def _check_tiers(
+    problems: Problems, topology: Topology, transport: Transport, job: Job, entries: Sequence[tuple[KeyPath, Job]]
+) -> None:
+    """One switch sums, or those of the racks and one above them."""
+    if len(topology.switches) == 1:
+        return
+    names = [name for _, each in entries for name in each.hosts] or job.hosts
+    leaves = leaves_of(topology, names or [host.name for host in topology.hosts])
+    shape = f"{len(topology.switches)} switches in the {topology.kind} topology"
+    if attachment(topology) or (len(leaves) > 1 and not roots_of(topology, leaves)):
+        problems.add(
+            ("job", "protocol"),
+            f"{job.protocol} sums in one switch, or in the racks' switches and one that is linked to all of them",
+            found=shape,
+            allowed="kind: rack, kind: spine_leaf, or a custom topology in which a switch without hosts is linked to "
+            "every switch with hosts",
+        )
+    elif transport.framing == "uc":
+        problems.add(
+            ("transport", "framing"),
+            f"{job.protocol} over unreliable connections sums in one switch",
+            found=shape,
+            allowed="framing: udp, or a topology with one switch (kind: rack)",
+        )
+
+
 def check_switchml_fault(problems: Problems, placed: Placed, job: Job, transport: Transport, ranks: int | None) -> None:
     """`ranks`: of a job; None where that is not known."""
     path, kind, fault = placed
@@ -91,4 +112,4 @@ def check_switchml_fault(problems: Problems, placed: Placed, job: Job, transport
         if isinstance(fault, PacketFault):
             check_uc_fault(problems, path, kind, fault.match, transport, ranks)
         return
-    check_datagram_fault(problems, placed, job.collective, None if kind == "forge" else "or transport.framing: uc")
+    check_datagram_fault(problems, placed, job.protocol, None if kind == "forge" else "or transport.framing: uc")

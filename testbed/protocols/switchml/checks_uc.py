@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from testbed.faults.model import Match
 from testbed.reading.problems import KeyPath, Problems
-from testbed.scenario.fault_checks import check_no_datagram_keys
-from testbed.scenario.job import Job
-from testbed.scenario.transport import Transport
+from testbed.scenario.checks.fault_checks import check_no_datagram_keys
+from testbed.scenario.keys.job import Job
+from testbed.scenario.keys.transport import Transport
 from workloads.rc.words import words_of
 from workloads.uc.transport import opcodes_of
 

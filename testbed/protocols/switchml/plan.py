@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from switch_nodes.config import SwitchConfig
-from switch_nodes.jobs import JobConfig, partition
+from switch_nodes.jobs import JobConfig, JobMember, RackLevels, partition
 from testbed.faults.connections import Connection
-from testbed.plan.jobs import SERVICE_IP, SERVICE_MAC, PlannedJob, job_members, plan_jobs
+from testbed.plan.jobs import (
+    FIRST_JOB,
+    SERVICE_IP,
+    SERVICE_MAC,
+    PlannedJob,
+    job_members,
+    plan_jobs,
+    ranks_by_switch,
+    switch_member,
+)
 from testbed.plan.model import Plan
 from testbed.plan.pairs import BASE_VA, ECT0
 from testbed.plan.switches import plan_switches
+from testbed.protocols.switchml.checks_tiers import leaf_address, port_between, roots_of
 from testbed.scenario.model import Scenario
 from workloads.collectives.operations import ALL_REDUCE, OPERATIONS
 from workloads.config import JobShare, WorkloadConfig
+from workloads.errors import InternalError
 from workloads.rc.numbers import any_psn, psn_of
 from workloads.switchml import OmittedParts, SwitchMlConfig
 from workloads.uc import UcPairs, service_qpn
@@ -128,17 +139,61 @@ def _configs(
     pairs: Mapping[tuple[int, int], UcPairs | None],
     switch: SwitchConfig,
 ) -> Iterable[JobConfig]:
-    """The configuration of one switch. `pairs`: by job and rank."""
+    """The configuration of one switch: the jobs that it sums. `pairs`: by job and rank."""
     for job, (first, slots) in zip(jobs, parts, strict=True):
+        racks = ranks_by_switch(scenario.topology, job.hosts)
+        if len(racks) == 1:
+            if switch.name not in racks:
+                continue
+            members, tiers = job_members(switch, job.hosts), _Tiers()
+        else:
+            root = _root(scenario, job, racks)
+            if switch.name != root and switch.name not in racks:
+                continue
+            members = tuple(switch_member(switch, rank, host) for rank, host in enumerate(job.hosts))
+            tiers = _tiers(scenario, racks, root, switch.name)
         yield JobConfig(
             job=job.number,
-            members=tuple(
-                replace(member, uc=pairs[job.number, member.rank]) for member in job_members(switch, job.hosts)
-            ),
+            members=tuple(replace(member, uc=pairs[job.number, member.rank]) for member in members),
             service_mac=SERVICE_MAC,
             service_ip=SERVICE_IP,
             first_slot=first,
             slots=slots,
             elements=_elements(scenario),
             arithmetic=job.arithmetic,
+            levels=tiers.levels,
+            leaves=tiers.leaves,
         )
+
+
+def _root(scenario: Scenario, job: PlannedJob, racks: Mapping[str, tuple[int, ...]]) -> str:
+    """Of several switches that can be it, jobs take one after the other. Raises InternalError where there is none."""
+    roots = roots_of(scenario.topology, racks)
+    if not roots:
+        raise InternalError(f"job {job.number} over racks without a switch above them was not refused")
+    return roots[(job.number - FIRST_JOB) % len(roots)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tiers:
+    """Of a job, as one switch needs them."""
+
+    levels: RackLevels | None = None
+    leaves: tuple[JobMember, ...] = ()
+    """leaf switches, with the ports that it uses"""
+
+
+def _tiers(scenario: Scenario, racks: Mapping[str, tuple[int, ...]], root: str, here: str) -> _Tiers:
+    """As the switch `here` needs them."""
+    names = list(racks)
+    own = names.index(here) if here in racks else None
+    leaves = tuple(
+        JobMember(
+            number, *leaf_address(number),
+            port_between(scenario.topology, root, leaf)
+            if own is None
+            else port_between(scenario.topology, here, root),
+        )
+        for number, leaf in enumerate(names)
+    )  # fmt: skip
+    return _Tiers(RackLevels(tuple(racks.values()), own, own is None), leaves)

@@ -40,7 +40,15 @@ EXPLORED = Explored(
     keys=_keys,
     statistics={
         Pool: ("opened",),
-        PoolService: ("_now", "_data_in", "_results_out", "_replayed", "_contribution"),
+        PoolService: (
+            "_now",
+            "_data_in",
+            "_results_out",
+            "_replayed",
+            "_partials_out",
+            "_sums_in",
+            "_contribution",
+        ),
         SwitchMlWorker: ("_found",),
     },
     instead={(SlotWindow, "_tries"): _left, (SlotWindow, "_deadline"): _armed},

@@ -12,8 +12,8 @@ from testbed.protocols.parts.connected import ConnectedProtocol
 if TYPE_CHECKING:
     from testbed.checkers.folds import Array
     from testbed.plan.model import Plan
+    from testbed.scenario.checks.sections import KnownSections
     from testbed.scenario.model import Scenario
-    from testbed.scenario.sections import KnownSections
     from workloads.config import HostConfig
 
 __all__ = ["PROTOCOL"]

@@ -1,4 +1,4 @@
-"""What collective `traces` adds to `job`, and what must hold between that and the rest of a scenario."""
+"""What a trace adds to `job`, and what must hold between that and the rest of a scenario."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import Annotated, Any
 
 from testbed.protocols.parts.checks_switch_sums import between_hosts, check_switch_sums
 from testbed.protocols.trace_file.keys_files import FORMS, load_trace, with_groups
-from testbed.protocols.trace_file.keys_runs import ALL_REDUCES, rings_of
+from testbed.protocols.trace_file.keys_runs import ALL_REDUCES, connected_operations, fewest_bytes, rings_of
 from testbed.reading.fields import choice, refuse, whole
 from testbed.reading.keytypes import At, KeyType, Refer
-from testbed.reading.problems import Problems, show
+from testbed.reading.problems import KeyPath, Problems, show
 from testbed.reading.sections import Key, NotKnown, Section
-from testbed.scenario.job import Job
+from testbed.scenario.keys.job import Job
+from testbed.scenario.keys.switch import SwitchOptions
+from testbed.scenario.keys.transport import Transport
 from testbed.scenario.overrides import SET_FILE
-from testbed.scenario.switch import SwitchOptions
-from testbed.scenario.transport import Transport
+from testbed.scenario.protocols.names import ROCE_PATH_MTUS
 from topologies import MAX_RANKS, Topology
 from workloads.collectives.kinds import ring_kind
+from workloads.collectives.operations import ALL_REDUCE
 from workloads.config import ELEMENT_BYTES
 from workloads.errors import HostCapabilityError, ScenarioError
 from workloads.traces.chakra import ChakraOptions
@@ -27,7 +29,15 @@ from workloads.traces.layout import TraceLayout, lay_out
 from workloads.traces.matching import TraceOperation
 from workloads.traces.model import BARRIER, JobTrace
 
-__all__ = ["MOST_SEATS", "TraceKeys", "check_trace"]
+__all__ = [
+    "MOST_SEATS",
+    "TraceFileKeys",
+    "TraceKeys",
+    "all_reduce_of",
+    "check_next_to_sums",
+    "check_trace",
+    "trace_keys",
+]
 
 MOST_SEATS = 32_640
 """connections of all ranks: each has two numbers of queue pairs"""
@@ -51,12 +61,12 @@ class _PathType(KeyType):
 
 
 @dataclass(frozen=True, slots=True)
-class TraceKeys(Section):
+class TraceFileKeys(Section):
+    """The keys of a job whose own protocol makes the sums of the trace."""
+
     workload: Annotated[str, _PathType(FORMS)]
     """a GOAL text (`*.goal`), a Chakra trace (`*.et`), or a folder with one `.et` file for each rank
     ([traces](traces.md))"""
-    all_reduce: Annotated[str, choice(ALL_REDUCES)] = "netreduce"
-    """how vectors are summed: `netreduce` (in the switch), `ring`, or another all-reduce between hosts"""
     trace_ranks: Annotated[int | None, whole(2, MAX_RANKS), Key(shown="")] = None
     """with one `.et` file: the number of ranks, which all do what it holds"""
     trace_root: Annotated[int | None, whole(0, MAX_RANKS - 1), Key(shown="")] = None
@@ -69,6 +79,10 @@ class TraceKeys(Section):
     """operations per second, by which `num_ops` of a node that has no duration become time"""
     divide: Annotated[int, whole(1, 1_000_000_000)] = 1
     """by which all messages and vectors are smaller, but never below one element; times are as they are"""
+
+    @property
+    def reader(self) -> str:
+        return "trace_file"
 
     def check(self, at: At) -> None:
         try:
@@ -100,6 +114,24 @@ class TraceKeys(Section):
         return ELEMENT_BYTES * self.layout().elements
 
 
+@dataclass(frozen=True, slots=True)
+class TraceKeys(TraceFileKeys):
+    all_reduce: Annotated[str, choice(ALL_REDUCES)] = "netreduce"
+    """how vectors are summed: `netreduce` (in the switch), `ring`, or another all-reduce between hosts"""
+
+
+def trace_keys(job: Job) -> TraceFileKeys:
+    """The keys of a job that runs a trace."""
+    found = job.own if job.file is None else job.file
+    assert isinstance(found, TraceFileKeys)
+    return found
+
+
+def all_reduce_of(job: Job) -> str:
+    """What sums vectors over connections of the trace: next to sums in datagrams, vectors of some ranks."""
+    return job.own.all_reduce if isinstance(job.own, TraceKeys) else fewest_bytes()
+
+
 def check_trace(
     problems: Problems,
     topology: Topology,
@@ -114,23 +146,50 @@ def check_trace(
             ("nics", host), "a trace has connections for each node, and a worker on an RDMA device has one ring",
             found=f"verbs:{device}", allowed="soft",
         )  # fmt: skip
-    keys: TraceKeys = job.own
+    keys = trace_keys(job)
     trace, operations = keys.known()
-    hosts = len(job.hosts) or len(topology.hosts)
+    hosts = len(job.hosts) or len(topology.hosts) - bool(job.server)
     if hosts != len(trace.ranks):
         problems.add(
             ("job", "workload"), f"the trace has {len(trace.ranks)} ranks", found=f"{hosts} hosts",
             allowed=f"{len(trace.ranks)} hosts: topology.hosts, or job.hosts",
         )  # fmt: skip
         return
-    rings = [ring for each in operations for ring in rings_of(each, keys.all_reduce, keys.divide, job)]
+    connected = connected_operations(operations, job, hosts)
+    rings = [ring for each in connected for ring in rings_of(each, all_reduce_of(job), keys.divide, job)]
     seats = sum(len(ring.ranks) for ring in rings)
     if seats > MOST_SEATS:
         problems.add(
             ("job", "workload"), "the trace needs too many connections", found=str(seats), allowed=f"{MOST_SEATS}"
         )
-    if ring_kind(keys.all_reduce).is_summed:
+    if job.file is None and ring_kind(all_reduce_of(job)).is_summed:
         _check_sums(problems, topology, switch, transport, job, operations)
+
+
+def check_next_to_sums(
+    problems: Problems, transport: Transport, job: Job, entries: Sequence[tuple[KeyPath, Job]] = ()
+) -> None:
+    """A job whose protocol makes the sums of a trace does nothing else. `entries`: of `jobs`."""
+    wrong = (
+        ("copies", "a trace has the network for itself", str(job.copies), "1", job.copies > 1),
+        ("model", "a trace has its own sizes", "a model, or layers", "omit the key", job.model is not None),
+        ("stages", "a trace has its own sizes", "stages", "omit the key", job.stages is not None),
+        ("compute", "a trace has its own computing", "compute", "omit the key", job.compute is not None),
+        ("operation", "a trace says what ranks do", job.operation, ALL_REDUCE, job.operation != ALL_REDUCE),
+        ("in_place", "each operation of a trace has a part of its own", "true", "false", job.in_place),
+    )
+    for key, problem, found, allowed, is_wrong in wrong:
+        if is_wrong:
+            problems.add(("job", key), problem, found=found, allowed=allowed)
+    if entries:
+        problems.add(
+            ("jobs",), "a trace has the network for itself", found=f"{len(entries)} jobs", allowed="omit `jobs`"
+        )
+    if transport.path_mtu not in ROCE_PATH_MTUS:
+        problems.add(
+            ("transport", "path_mtu"), "a trace also has RoCE connections, which have no such MTU",
+            found=str(transport.path_mtu), allowed=", ".join(map(str, ROCE_PATH_MTUS)),
+        )  # fmt: skip
 
 
 def _check_sums(

@@ -1,23 +1,36 @@
-"""What runs each operation of a trace: a built-in collective, as one ring or as a schedule of pairs."""
+"""What runs each operation of a trace: a built-in protocol, as one ring or as a schedule of pairs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
+from switch_nodes.kinds import sums
 from testbed.protocols.parts.keys_kinds import RING_KINDS
-from testbed.scenario.contract import ScenarioProtocol
-from testbed.scenario.job import Job
-from testbed.scenario.known import Listed, collectives, protocol_of, protocols
-from testbed.scenario.protocol import KnownProtocol
-from workloads.collectives.operations import ALL_REDUCE
+from testbed.scenario.checks.contract import ScenarioProtocol
+from testbed.scenario.keys.job import Job
+from testbed.scenario.protocols.known import Listed, protocol_of, protocols, summaries
+from testbed.scenario.protocols.protocol import KnownProtocol
+from workloads.collectives.operations import ALL_REDUCE, OPERATIONS
 from workloads.collectives.pairs import PairPhase, PairSide
 from workloads.config import ELEMENT_BYTES
-from workloads.errors import InternalError
+from workloads.errors import ScenarioError
 from workloads.traces.matching import MESSAGE, TraceOperation
 from workloads.traces.model import BARRIER
 
-__all__ = ["ALL_REDUCES", "TraceRing", "operation_of", "rings_of", "runner"]
+__all__ = [
+    "ALL_REDUCES",
+    "TraceRing",
+    "connected_operations",
+    "fewest_bytes",
+    "in_datagrams",
+    "operation_of",
+    "rings_of",
+    "runner",
+]
 
+_FEWEST_BYTES = "ring"
 _MESSAGE_KIND = "chain_broadcast"
 """a message goes from the first rank to the second of a ring of two"""
 
@@ -55,7 +68,7 @@ def _transfers(
     return protocol.transfers(operation, ranks, elements, job)
 
 
-ALL_REDUCES = Listed(_all_reduces, lambda name: collectives[name], _all_reduces)
+ALL_REDUCES = Listed(_all_reduces, lambda name: summaries[name], _all_reduces)
 """what can sum vectors of a trace"""
 
 
@@ -64,16 +77,48 @@ def operation_of(each: TraceOperation) -> str:
     return ALL_REDUCE if each.kind == BARRIER else each.kind
 
 
+def in_datagrams(each: TraceOperation, job: Job, ranks: int) -> bool:
+    """Whether the workers of the job's own protocol sum it. They sum vectors of all ranks, for each operation that
+    sums and that they run."""
+    if job.file is None or each.kind == MESSAGE or len(each.ranks) != ranks:
+        return False
+    operation = operation_of(each)
+    return OPERATIONS[operation].sums and operation in protocol_of(job.protocol).operations()
+
+
+def connected_operations(operations: Sequence[TraceOperation], job: Job, ranks: int) -> tuple[TraceOperation, ...]:
+    """Those that need connections."""
+    return tuple(each for each in operations if not in_datagrams(each, job, ranks))
+
+
 def runner(operation: str, all_reduce: str) -> KnownProtocol:
     """The protocol that runs a collective operation."""
     if operation == ALL_REDUCE:
         return protocol_of(all_reduce)
     for protocol in protocols():
-        if protocol.sends_zeros(operation):
-            continue  # whose switch serves the all-reduces of the trace
-        if operation in protocol.operations() and (protocol.as_stage() or _schedules(protocol, operation)):
+        if _runs(operation, protocol):
             return protocol
-    raise InternalError(f"no protocol runs {operation} in a trace")
+    raise ScenarioError(
+        "no installed protocol runs an operation of the trace", key="job.workload", found=operation,
+        allowed=", ".join(each for each in OPERATIONS if each == ALL_REDUCE or _has_runner(each)),
+    )  # fmt: skip
+
+
+def _has_runner(operation: str) -> bool:
+    return any(map(partial(_runs, operation), protocols()))
+
+
+def _runs(operation: str, protocol: KnownProtocol) -> bool:
+    if protocol.sends_zeros(operation):
+        return False  # its switch serves the all-reduces of the trace
+    return operation in protocol.operations() and bool(protocol.as_stage() or _schedules(protocol, operation))
+
+
+def fewest_bytes() -> str:
+    """What sums vectors that no switch sums. A ring sends the fewest bytes; where it is not installed, the first that
+    can."""
+    able = [name for name in _all_reduces() if not sums(protocol_of(name).programs[0])]
+    return _FEWEST_BYTES if _FEWEST_BYTES in able else able[0]
 
 
 def rings_of(each: TraceOperation, all_reduce: str, divide: int, job: Job) -> tuple[TraceRing, ...]:
@@ -85,7 +130,9 @@ def rings_of(each: TraceOperation, all_reduce: str, divide: int, job: Job) -> tu
         return ()
     operation = operation_of(each)
     protocol = runner(operation, all_reduce)
-    phases = _transfers(protocol, operation, len(each.ranks), elements, replace(job, root=each.root, own=None))
+    phases = _transfers(
+        protocol, operation, len(each.ranks), elements, replace(job, root=each.root, own=None, file=None)
+    )
     if phases is not None:
         return tuple(
             TraceRing(

@@ -10,8 +10,9 @@ import numpy as np
 from testbed.checkers.contract import JudgedProtocol
 from testbed.checkers.folds import Array
 from testbed.plan.model import Plan
-from testbed.protocols.trace_file.keys import TraceKeys
-from testbed.protocols.trace_file.keys_runs import operation_of, runner
+from testbed.protocols.trace_file.keys import all_reduce_of, trace_keys
+from testbed.protocols.trace_file.keys_runs import in_datagrams, operation_of, runner
+from testbed.scenario.protocols.known import protocol_of
 from workloads.config import HostConfig
 from workloads.errors import InternalError
 from workloads.traces.matching import MESSAGE
@@ -22,7 +23,8 @@ __all__ = ["in_trace"]
 def in_trace(plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Array]) -> list[Array]:
     """Each operation has a part of its own in the vectors of its ranks. A message brings the receiver what the sender
     gives; a collective sums as the protocol that runs it does. All else is 0."""
-    keys: TraceKeys = plan.scenario.job.own
+    whole = plan.scenario.job
+    keys = trace_keys(whole)
     _, operations = keys.load()
     layout = keys.layout()
     results = [np.zeros_like(gradient) for gradient in gradients]
@@ -37,10 +39,11 @@ def in_trace(plan: Plan, workers: Sequence[HostConfig], gradients: Sequence[Arra
             held = [given[0][:0] if each.kind == MESSAGE else given[0], given[0]][: len(parts)]
         else:
             operation = operation_of(each)
-            protocol = runner(operation, keys.all_reduce)
+            own = in_datagrams(each, whole, len(workers))
+            protocol = protocol_of(whole.protocol) if own else runner(operation, all_reduce_of(whole))
             if not isinstance(protocol, JudgedProtocol):
                 raise InternalError(f"nothing judges {operation} in a trace")
-            job = replace(plan.scenario.job, operation=operation, root=each.root, own=None)
+            job = replace(whole, operation=operation, root=each.root, own=None, file=None)
             alone = replace(plan, scenario=replace(plan.scenario, job=job))
             held = protocol.order(alone, [workers[rank] for rank in each.ranks], given)
         for rank, part, vector in zip(each.ranks, parts, held, strict=True):

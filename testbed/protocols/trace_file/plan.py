@@ -1,33 +1,43 @@
-"""The plan of a trace: rings with connections of their own for each of its communications."""
+"""The plan of a trace: rings with connections of their own for each of its communications, except for sums that travel
+in datagrams."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import count
 
-from switch_nodes.config import LeafLinks, RingConfig, SwitchConfig
+from switch_nodes.config import RingConfig, SwitchConfig
 from testbed.plan.connections import plan_connections
 from testbed.plan.irn import irn_config
-from testbed.plan.jobs import plan_jobs
+from testbed.plan.jobs import PlannedJob, plan_jobs
 from testbed.plan.model import Plan
 from testbed.plan.phases import PhaseRing, phased_workers
-from testbed.plan.switches import plan_switches
-from testbed.protocols.trace_file.keys import TraceKeys
-from testbed.protocols.trace_file.keys_runs import rings_of
+from testbed.plan.switches import leaf_sizes, plan_switches
+from testbed.protocols.trace_file.keys import all_reduce_of, trace_keys
+from testbed.protocols.trace_file.keys_runs import in_datagrams, rings_of
 from testbed.scenario.model import Scenario
 from workloads.collectives.kinds import ring_kind
 from workloads.traces.matching import TraceOperation
 from workloads.traces.model import TraceNode
 from workloads.traces.program import TracedConfig, TraceStep
 
-__all__ = ["plan_trace"]
+__all__ = ["plan_trace", "traced_workers"]
 
 
 def plan_trace(scenario: Scenario) -> Plan:
-    """Queue pairs, PSNs and keys of all rings are drawn from the seed."""
     (only,) = plan_jobs(scenario)
-    keys: TraceKeys = scenario.job.own
+    workers, summed = traced_workers(scenario, only)
+    switches = tuple(_with_rings(switch, summed) for switch in plan_switches(scenario, only.arithmetic))
+    return Plan(scenario, workers, switches, plan_connections(workers), leaf_sizes(switches))
+
+
+def traced_workers(
+    scenario: Scenario, only: PlannedJob, taken_qpns: Collection[int] = ()
+) -> tuple[tuple[TracedConfig, ...], list[PhaseRing]]:
+    """In rank order; and the rings that switches sum. Queue pairs, PSNs and keys of all rings are drawn from the seed.
+    `taken_qpns`: as `phased_workers`."""
+    job, keys = scenario.job, trace_keys(scenario.job)
     trace, operations = keys.load()
     hosts, size = only.hosts, len(only.hosts)
     rings, summed = list[PhaseRing](), list[PhaseRing]()
@@ -35,7 +45,8 @@ def plan_trace(scenario: Scenario) -> Plan:
     """by rank, of each communication: place of its first phase, their number, whether it is one ring"""
     taken = [0] * size
     for number, each in enumerate(operations):
-        before, own = list(taken), rings_of(each, keys.all_reduce, keys.divide, scenario.job)
+        before = list(taken)
+        own = () if in_datagrams(each, job, size) else rings_of(each, all_reduce_of(job), keys.divide, job)
         for place, ring in enumerate(own):
             planned = PhaseRing(
                 ring.step, f"{each.kind}_{number}_{place}", ring.kind, len(rings) + 1,
@@ -56,24 +67,19 @@ def plan_trace(scenario: Scenario) -> Plan:
     pairs = {pair for ring in rings for pair in zip(ring.hosts, ring.hosts[1:] + ring.hosts[:1], strict=True)}
     irn = irn_config(scenario, pairs) if scenario.transport.speaks_irn else None
     layout = keys.layout()
+    turns = {number: each.turn for number, each in enumerate(operations) if in_datagrams(each, job, size)}
     workers = tuple(
         TracedConfig(
             **{name: getattr(worker, name) for name in _FIELDS},
             steps=_steps(operations, rank, trace.ranks[rank]),
             communications=tuple(
-                replace(each, first_phase=first, phases=number, simple=simple)
+                replace(each, first_phase=first, phases=number, simple=simple, turn=turns.get(each.number, -1))
                 for each, (first, number, simple) in zip(layout.communications[rank], phases[rank], strict=True)
             ),
         )
-        for rank, worker in enumerate(phased_workers(scenario, hosts, rings, only.workloads, irn))
+        for rank, worker in enumerate(phased_workers(scenario, hosts, rings, only.workloads, irn, taken=taken_qpns))
     )
-    switches = tuple(_with_rings(switch, summed) for switch in plan_switches(scenario, only.arithmetic))
-    racks = [
-        len(switch.rings[0].members)
-        for switch in switches
-        if switch.rings and isinstance(switch.rings[0].links, LeafLinks)
-    ]
-    return Plan(scenario, workers, switches, plan_connections(workers), tuple(racks))
+    return workers, summed
 
 
 _FIELDS = ("name", "to_successor", "from_predecessor", "collective", "workload", "fallback", "phases")

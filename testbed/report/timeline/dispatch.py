@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from testbed.history import Record
+from testbed.history import Record, of_kinds
 from workloads.machine import Event
 
 __all__ = ["RecordReader", "reads"]
@@ -34,10 +34,8 @@ class RecordReader:
         own = {method.reads: method for method in vars(cls).values() if hasattr(method, "reads")}
         cls._methods = {**cls._methods, **own}
 
-    def read(self, history: Iterable[Record]) -> None:
-        """Records of other kinds are passed over."""
-        methods = self._methods
-        for record in history:
-            method = methods.get(type(record.event))
-            if method is not None:
-                method(self, record)
+    def read(self, history: Iterable[Record], without: frozenset[type[Event]] = frozenset()) -> None:
+        """Records of other kinds, and of those in `without`, are passed over."""
+        methods = {kind: method for kind, method in self._methods.items() if kind not in without}
+        for record in of_kinds(history, *methods):
+            methods[type(record.event)](self, record)

@@ -14,10 +14,14 @@ from testbed.report.timeline.switches import SwitchReader
 from testbed.report.timeline.traces import is_of_trace, trace_timeline
 from workloads.datagrams.blocks import SlotChanged
 from workloads.errors import ScenarioError
-from workloads.events import PhaseStarted, QpStepped
+from workloads.events import MessageAcked, MessagePosted, MessageReceived, PhaseStarted, QpStepped
+from workloads.machine import Event
 
 __all__ = ["build_timeline"]
 
+_OF_MESSAGES = frozenset[type[Event]]({MessagePosted, MessageReceived, MessageAcked})
+_MOST_OF_MESSAGES = 1_000_000
+"""records; each takes a tenth of a millisecond and 500 bytes to draw"""
 _STEPS = (QpStepped, SlotStepped, SlotChanged)
 
 
@@ -31,15 +35,17 @@ def build_timeline(history: Sequence[Record]) -> Timeline:
         raise ScenarioError(
             "a timeline shows one ring",
             found="a run in phases, with a ring for each",
-            allowed="a run of one collective",
+            allowed="a run of one protocol",
         )
     names = find_names(history)
     if is_over_datagrams(history):
         return _of_datagrams(history, names)
     faults = Lane("faults", "world")
     queue_pairs, switches = QpReader(names, faults), SwitchReader(names)
-    queue_pairs.read(history)
-    switches.read(history)
+    messages = len(of_kinds(history, *_OF_MESSAGES))
+    without = _OF_MESSAGES if messages > _MOST_OF_MESSAGES else frozenset[type[Event]]()
+    queue_pairs.read(history, without)
+    switches.read(history, without)
     queue_pairs.sort()
     lanes = queue_pairs.lanes
     times = [lane.marks[-1].t for lane in (faults, *lanes) if lane.marks]
@@ -59,6 +65,7 @@ def build_timeline(history: Sequence[Record]) -> Timeline:
         start=0,
         stop=stop,
         traced=bool(of_kinds(history, *_STEPS)),
+        notes=[f"{messages:,} records of single messages are not drawn: the run has too many"] if without else [],
     )
 
 

@@ -15,15 +15,15 @@ from testbed.faults.kinds import FAULT_KINDS
 from testbed.reading.quantities import ProbabilityKey
 from testbed.reading.sections import KeyOf, keys_of
 from testbed.reading.yamlfile import parse_yaml
-from testbed.scenario.known import protocol_of
+from testbed.scenario.keys.topology_kinds import TOPOLOGY_KINDS
 from testbed.scenario.model import Scenario
-from testbed.scenario.named import protocol_names
-from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
+from testbed.scenario.protocols.known import protocol_of
+from testbed.scenario.protocols.named import protocol_names
 from testbed.terminal.numbers import scale_of
 
 __all__ = ["PROTOCOL_KEYS", "Quantity", "figure_quantity", "key_quantity", "scaled", "title_of_protocol"]
 
-PROTOCOL_KEYS = ("protocol", "job.collective")
+PROTOCOL_KEYS = ("protocol", "job.protocol")
 """what is varied with names of protocols as values"""
 
 _SHARE = get_args(ProbabilityKey)[1]
@@ -125,7 +125,7 @@ def _declared(key: str, text: str) -> tuple[str, KeyOf] | None:
 
 
 def _inner(part: str, key: KeyOf, data: Any) -> list[type]:
-    word = str(data.get("kind" if part == "topology" else "collective", "")) if isinstance(data, Mapping) else ""
+    word = str(data.get("kind" if part == "topology" else "protocol", "")) if isinstance(data, Mapping) else ""
     if part == "topology" and word in TOPOLOGY_KINDS:
         return [TOPOLOGY_KINDS[word].keys]
     own = protocol_of(word).job_keys if part == "job" and word else None

@@ -18,7 +18,7 @@ from functools import cache
 
 from testbed.faults.ebpf import support
 from testbed.faults.model import NodeFault, PacketFault, PauseStorm, RateChange
-from testbed.faults.native import counts_in_python
+from testbed.faults.native import asks_attempts
 from testbed.faults.netem import netem_arguments, probe_netem
 from testbed.faults.netem import why_not as netem_why_not
 from testbed.kernel.namespaces import unshare_network
@@ -144,7 +144,7 @@ def _foreign(fault: PacketFault, link: Link, direction: Direction, plan: Plan, c
         for other in plan.scenario.faults
     )
     by_ebpf = support.why_not(fault)
-    if by_ebpf is None and counts_in_python([fault], transports_of(plan.scenario)):
+    if by_ebpf is None and asks_attempts([fault], transports_of(plan.scenario)):
         by_ebpf = "eBPF knows a repetition by its bytes, and those of the job's packets change"
     if by_ebpf is None and beside > support.MAX_RULES:
         by_ebpf = f"eBPF serves {support.MAX_RULES} faults on one direction of a link"

@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Iterable
 
+from testbed.kernel.load import processors
 from testbed.worlds.base import NODE_LIBRARIES, code_that_ran
 from testbed.worlds.emulated.backends import Assignment, describe
 from workloads.native.account import COMPILED
@@ -22,7 +23,7 @@ def environment(backends: Iterable[str], assignments: Iterable[Assignment], dila
     return {
         "kernel": os.uname().release,
         "machine": os.uname().machine,
-        "cpus": str(len(os.sched_getaffinity(0))),
+        "cpus": str(processors()),
         "python": platform.python_version(),
         "numpy": numpy.__version__,
         "mininet": MININET_VERSION,

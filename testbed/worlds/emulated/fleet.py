@@ -24,8 +24,8 @@ from testbed.history.events import NodeExited, NodeStarted
 from testbed.kernel.interruption import Interruption
 from testbed.kernel.ledger import Ledger, PathEntry
 from testbed.scenario.model import CONTROLLER
-from testbed.scenario.own_code import is_own_code
 from testbed.scenario.own_program import is_own_program
+from testbed.scenario.protocols.own_code import is_own_code
 from testbed.worlds.emulated.control import SOCKET_NAME, LineBuffer, Message, listen, peer_pid
 from testbed.worlds.emulated.node import CRASH_STATUS, NodeBuilder, NodeTask, fork_node
 from testbed.worlds.event_sources import misplaced
@@ -365,12 +365,12 @@ class Fleet:
 
 def _own_code(task: NodeTask) -> tuple[str, str]:
     """(code of the user's that this node runs, what it is); empty: it runs none."""
-    program, collective = task.plan.scenario.switch.program, task.plan.scenario.job.collective
+    program, protocol = task.plan.scenario.switch.program, task.plan.scenario.job.protocol
     runs = any(config.name == task.node.name and config.program == program for config in task.plan.switches)
     if runs and is_own_program(program):
         return program, "program"
     is_worker = any(host.name == task.node.name for host in task.plan.hosts)
-    return (collective, "protocol") if is_worker and is_own_code(collective) else ("", "")
+    return (protocol, "protocol") if is_worker and is_own_code(protocol) else ("", "")
 
 
 def _blame_own_code(node: NodeProcess, timeout_s: float) -> None:

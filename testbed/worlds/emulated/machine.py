@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from testbed.history.events import MachineMeasured
-from testbed.kernel.load import MachineReading, read_machine
+from testbed.kernel.load import MachineReading, processors, read_machine
 
 __all__ = ["machine_load"]
 
@@ -19,7 +17,7 @@ def machine_load(before: MachineReading | None) -> MachineMeasured | None:
     if before.pressure_ns is not None and after.pressure_ns is not None:
         waited = after.pressure_ns - before.pressure_ns
     return MachineMeasured(
-        len(os.sched_getaffinity(0)),
+        processors(),
         after.at_ns - before.at_ns,
         after.busy_ns - before.busy_ns,
         after.stolen_ns - before.stolen_ns,

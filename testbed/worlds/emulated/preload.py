@@ -19,6 +19,7 @@ _PARTS = (
     "testbed.plan.filters",
     "testbed.captures.capture",
     "workloads.gradients",
+    "workloads.rc.endpoint",
     "workloads.worker",
 )
 """of `programs.build_node`"""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from testbed.faults.model import RateChange
 from testbed.plan import udp_ends
 from testbed.scenario.model import Scenario
-from testbed.scenario.own_code import blame
+from testbed.scenario.protocols.own_code import blame
 from testbed.worlds.base import NODE_LIBRARIES
 from testbed.worlds.emulated.control import NodeChannel
 from testbed.worlds.emulated.devices import build_device_host, device_of
@@ -62,7 +62,7 @@ class _Loop:
         check_event: Callable[[Event], None] = lambda event: None,
         own: str = "",
     ) -> None:
-        """`own`: the collective of a host, whose code may be the user's."""
+        """`own`: the protocol of a host, whose code may be the user's."""
         self.backend, self._own = node_backend(), own
         self._machine, self._plane, self._tap, self._clock = machine, plane, tap, clock
         self._stopped_at, self._check_event = 0, check_event
@@ -104,10 +104,10 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
     from workloads.background import with_flows
     from workloads.hosts import create_host
 
-    worker, collective = None, task.plan.scenario.job.collective
+    worker, protocol = None, task.plan.scenario.job.protocol
     for known in task.plan.hosts:
         if known.name == task.node.name:
-            with blame(collective, "protocol"):
+            with blame(protocol, "protocol"):
                 worker = create_host(known.reborn(task.lives))
     clock = clock_of(task.plan.scenario)
     timeout_ns = clock.emulated(_UDP_TIMEOUT_NS)
@@ -116,7 +116,7 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
         from testbed.worlds.emulated.lossless.nodes import lossless_host
 
         lossless = lossless_host(task.plan, task.node.name, lambda: machine, slack_ns(clock))
-        return _Loop(lossless, _lossless_plane(lossless, task, channel, clock), None, clock, own=collective)
+        return _Loop(lossless, _lossless_plane(lossless, task, channel, clock), None, clock, own=protocol)
     (_, link, _), *_ = task.plan.scenario.topology.ports(task.node.name)
     fastest_bps = _fastest_rate_bps(task.plan.scenario, link)
     exact = is_exact(task.plan)
@@ -136,7 +136,7 @@ def _build_host(task: NodeTask, channel: NodeChannel) -> _Loop:
         ),
         name=task.node.name,
     )
-    return _Loop(machine, plane, None, clock, own=collective)
+    return _Loop(machine, plane, None, clock, own=protocol)
 
 
 def _lossless_plane(machine: LosslessMachine, task: NodeTask, channel: NodeChannel, clock: EmulatedClock) -> DataPlane:

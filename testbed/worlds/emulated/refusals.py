@@ -5,7 +5,7 @@ from __future__ import annotations
 from testbed.faults.model import Kill
 from testbed.plan import Plan
 from testbed.plan.commodity import openflow_switches
-from testbed.scenario.clocks import TRUE_CLOCKS
+from testbed.scenario.keys.clocks import TRUE_CLOCKS
 from testbed.worlds.emulated.dilation import refuse_dilation
 from workloads.errors import ScenarioError
 

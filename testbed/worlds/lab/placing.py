@@ -11,9 +11,9 @@ from switch_nodes.kinds import uses
 from testbed.faults.model import PacketFault, Window
 from testbed.lab.agent.facts import InterfaceFacts
 from testbed.lab.model import Card, Inventory
-from testbed.scenario.clocks import TRUE_CLOCKS
-from testbed.scenario.known import programs
+from testbed.scenario.keys.clocks import TRUE_CLOCKS
 from testbed.scenario.model import Scenario
+from testbed.scenario.protocols.known import programs
 from workloads.config import WorkerConfig
 from workloads.errors import LabError, ScenarioError
 
@@ -118,6 +118,6 @@ def worker_of(config: Any) -> WorkerConfig:
     """Raises ScenarioError for workers that a lab does not run."""
     if not isinstance(config, WorkerConfig) or config.phases:
         raise ScenarioError(
-            "workers of this collective do not run in a lab", key="job.collective", allowed="netreduce, ring, shift"
+            "workers of this protocol do not run in a lab", key="job.protocol", allowed="netreduce, ring, shift"
         )
     return config

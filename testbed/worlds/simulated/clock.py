@@ -9,7 +9,7 @@ from typing import Any
 
 from switch_nodes.events import LoadSampled, PlaneStatistics
 from switch_nodes.program import SlotWait, bytes_in_slots, slot_waits, slots_of
-from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
+from testbed.scenario.keys.clocks import TRUE_CLOCKS, Clocks
 from testbed.worlds.simulated.finishing import FinishingMachine
 from workloads.events import CollectiveCompleted, FlowReceived, GradientComputed
 from workloads.machine import Buffer, Event

@@ -4,7 +4,7 @@ from testbed.faults.gate cimport Gate
 from testbed.worlds.simulated.node cimport SimulatedNode
 from testbed.worlds.simulated.wire cimport Wire
 
-cdef long long _WAKE, _ENTER
+cdef long long _LOST, _WAKE, _ENTER
 
 
 cdef class HostNode(SimulatedNode):
@@ -20,6 +20,7 @@ cdef class SwitchNode(SimulatedNode):
     cdef _know(self, Py_ssize_t port)
     @cython.locals(gate=Gate)
     cpdef _pass(self, Py_ssize_t port, bytes frame, bint outgoing)
+    cdef _tell_gone(self, Py_ssize_t port, bytes frame, bint outgoing)
     cpdef _admit(self, Py_ssize_t port, bytes frame, bint outgoing)
     cpdef _go_on(self, Py_ssize_t port, bytes frame, bint outgoing, long long at)
     cpdef _hold(self, long long until, Py_ssize_t port, bytes frame, bint outgoing)

@@ -10,7 +10,7 @@ from switch_nodes.filters import FrameFilter
 from switch_nodes.own_program import check_told
 from switch_nodes.program_events import PROGRAM_EVENTS
 from switch_nodes.tap import Tap
-from testbed.faults.gate import Gate
+from testbed.faults.gate import LOST, Gate
 from testbed.scenario.model import Scenario
 from testbed.scenario.transports import transports_of
 from testbed.worlds.queue_drops import QueueDrops
@@ -22,7 +22,7 @@ from workloads.machine import Buffer, Event
 
 __all__ = ["HostNode", "SwitchNode", "name_drops"]
 
-_WAKE, _ENTER = 0, 1
+_LOST, _WAKE, _ENTER = LOST, 0, 1
 """appointments of a node; from _ENTER on 2 * port + outgoing: of a frame that the filter there holds back"""
 
 
@@ -128,8 +128,17 @@ class SwitchNode(SimulatedNode):
         at = gate.passes(frame, self._agenda.now)
         if at >= 0:
             self._go_on(port, frame, outgoing, at)
+        elif at == _LOST:
+            gate.tell_lost(frame)
+            self._tell_strikes(gate.filter)
+            self._tell_gone(port, frame, outgoing)
         else:
             self._admit(port, frame, outgoing)
+
+    def _tell_gone(self, port: int, frame: bytes, outgoing: bool) -> None:
+        """The filter let nothing of it go on."""
+        if self._tap is not None:
+            self._tap.dropped(port, frame, self._agenda.now, outgoing, "filter")
 
     def _admit(self, port: int, frame: bytes, outgoing: bool) -> None:
         """A fault may touch it."""
@@ -137,8 +146,8 @@ class SwitchNode(SimulatedNode):
         assert gate is not None
         deliveries = gate.filter.admit(frame, now)
         self._tell_strikes(gate.filter)
-        if not deliveries and self._tap is not None:
-            self._tap.dropped(port, frame, now, outgoing, "filter")
+        if not deliveries:
+            self._tell_gone(port, frame, outgoing)
         for delivery in deliveries:
             self._go_on(port, delivery.frame, outgoing, delivery.at)
 
@@ -194,7 +203,7 @@ class SwitchNode(SimulatedNode):
             outbox = self._quick.outbox
             while outbox:
                 port, frame = outbox.popleft()
-                self._depart(port, bytes(frame))
+                self._depart(port, frame if type(frame) is bytes else bytes(frame))
             return
         for number, (port, frame) in enumerate(self.machine.frames_to_send(self._agenda.now)):
             if number >= self._most_at_once:

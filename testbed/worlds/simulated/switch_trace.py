@@ -43,7 +43,7 @@ def scenario_trace(scenario: Scenario) -> tuple[SwitchConfig, list[TimedFrame]]:
     plan = make_plan(replace(scenario, world="simulated", trace=False))
     config = next((switch for switch in plan.switches if switch.rings), None)
     if config is None:
-        raise ScenarioError("no switch sums in this scenario", file=scenario.name, allowed="job.collective: netreduce")
+        raise ScenarioError("no switch sums in this scenario", file=scenario.name, allowed="job.protocol: netreduce")
     tap = _Inputs()
     Simulation(plan, lambda record: None, {config.name: tap}).run()
     return config, tap.frames

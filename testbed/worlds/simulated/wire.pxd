@@ -1,3 +1,5 @@
+cimport cython
+
 from testbed.worlds.simulated.agenda cimport Actor, Agenda
 
 cdef long long _BITS_NS
@@ -24,6 +26,7 @@ cdef class Wire(Actor):
     cpdef leads_to(self, Station station, Py_ssize_t port)
     cpdef fed_by(self, Station station)
     cpdef str send(self, bytes frame)
+    @cython.locals(waiting=cython.longlong, layer_class=cython.longlong, is_cut=cython.bint)
     cdef str _wait(self, bytes frame)
     cpdef bint _is_chosen(self, long long waiting)
     cpdef kick(self)

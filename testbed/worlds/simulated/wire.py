@@ -15,12 +15,13 @@ from topologies import LinkShape
 from workloads.machine import Buffer
 from workloads.wire.dscp import NO_DSCP, is_low, layer_class_of, read_dscp
 from workloads.wire.ecn import mark_ce
+from workloads.wire.envelope import ETHERNET
 from workloads.wire.trimming import for_reserve
 
 __all__ = ["Station", "Wire"]
 
 _BITS_NS = 8 * 1_000_000_000
-_ETHERNET_BYTES = 14
+_ETHERNET_BYTES = ETHERNET.size
 
 
 class Station(Actor):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gc
 import platform
-from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import count
@@ -28,11 +27,12 @@ from testbed.history.events import (
     TimeLimitReached,
     TrafficStarted,
 )  # fmt: skip
+from testbed.kernel.garbage import seldom
 from testbed.kernel.overdue import moving, must_answer
 from testbed.plan import Plan, udp_ends
 from testbed.plan.filters import make_filters
-from testbed.scenario.own_code import blame
 from testbed.scenario.own_program import ended_own_code, own_code
+from testbed.scenario.protocols.own_code import blame
 from testbed.terminal.activity import State, doing
 from testbed.terminal.numbers import seconds
 from testbed.worlds.base import SIMULATED_LIBRARIES, RunFacts, code_that_ran
@@ -48,6 +48,7 @@ from testbed.worlds.simulated.node import SimulatedNode
 from testbed.worlds.simulated.node_faults import BACKEND, NodeFaults
 from testbed.worlds.simulated.nodes import name_drops
 from testbed.worlds.simulated.reallimit import RealLimit
+from testbed.worlds.simulated.telling import Telling
 from testbed.worlds.simulated.wire import Wire
 from topologies import DIRECTIONS, Direction
 from workloads.background import with_flows
@@ -64,8 +65,6 @@ ProgramFactory = Callable[[SwitchConfig], FinishingMachine]
 WorkerFactory = Callable[[NodeConfig, int], FinishingMachine]
 """(configuration of a worker or server, when it starts by its own clock in ns)"""
 
-_OF_LIVES = frozenset({WorkerFinished, WorkerFailed, WorkerFellBack, NodeExited, NodeStarted})
-"""events that say who may still get somewhere"""
 _MANY_ELEMENTS = 1 << 22
 _ACTOR_SPAN = 1 << 16
 """actor numbers of one node: itself, the filters of its ports, and from half-way on its outgoing wires"""
@@ -96,8 +95,11 @@ class Simulation:
     ) -> None:
         self._plan, self._on_record = plan, on_record
         scenario = plan.scenario
+        telling = Telling(on_record, self._hear)
+        self._tell = telling.tell
         parts = choose_parts(plan, self._tell, native=native)
         self.agenda, self.fabric = parts.agenda, parts.fabric
+        telling.agenda = self.agenda
         self._workers = {worker.name for worker in plan.workers}
         self.nodes: dict[str, SimulatedNode] = {}
         self._wires: dict[tuple[str, Direction], Wire] = {}
@@ -139,10 +141,8 @@ class Simulation:
         self._sampler = Sampler(sample_ns) if sample_ns else None
         self._open = set(self._workers)
         """workers that may still get somewhere"""
-        self._told_by = Counter[str]()
-        """Events of each node."""
-        self._real_limit = RealLimit(real_limit_s, self.nodes, self._told_by)
-        self._looks = looks.Looks(CirclingWatch(scenario.topology, self.nodes, self._told_by.total), self._real_limit)
+        self._real_limit = RealLimit(real_limit_s, self.nodes, telling.by_node)
+        self._looks = looks.Looks(CirclingWatch(scenario.topology, self.nodes, telling.total), self._real_limit)
 
     @property
     def event_loop(self) -> str:
@@ -183,6 +183,10 @@ class Simulation:
     def advance(self, limit: int, goes_on: Callable[[], object]) -> bool:
         """Go on while `goes_on()`. False, and recorded: nothing more can happen by `limit` (ns since the start), or the
         limit of real time is over. Raises Livelock, or ProgramFailed, for a node that does not come to an end."""
+        with seldom():
+            return self._advance(limit, goes_on)
+
+    def _advance(self, limit: int, goes_on: Callable[[], object]) -> bool:
         sampler = self._sampler
         while sampler is not None and sampler.due_ns < limit:
             if self.agenda.run(sampler.due_ns, goes_on, self._looks.look, looks.EVERY):
@@ -288,11 +292,7 @@ class Simulation:
             if node.alive:
                 self._tell("world", NodeExited(name, 0, True, ""))
 
-    def _tell(self, node: str, event: Event) -> None:
-        self._on_record(make_record(self.agenda.now, node, event))
-        self._told_by[node] += 1
-        if type(event) not in _OF_LIVES:
-            return
+    def _hear(self, node: str, event: Event) -> None:
         match event:
             case WorkerFinished() | WorkerFailed():
                 self._open.discard(node)
@@ -355,7 +355,7 @@ class SimulatedWorld:
         files = make_taps(plan, run_dir) if plan.scenario.capture and self._taps is None else {}
         taps: Mapping[str, Tap] = files if self._taps is None else self._taps
         try:
-            with blame(plan.scenario.job.collective, "protocol"):
+            with blame(plan.scenario.job.protocol, "protocol"):
                 with must_answer(), doing(f"setting up {len(plan.scenario.topology.nodes):,} nodes"):
                     sample_ns = sample_interval_ns(plan)
                     simulation = Simulation(plan, on_record, taps, sample_ns=sample_ns, real_limit_s=self._real_limit_s)

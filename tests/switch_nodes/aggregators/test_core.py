@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from switch_nodes.aggregators.arrival import AggregatorArrival
+from switch_nodes.aggregators.policies import AtpProgram
 from switch_nodes.events import SwitchStatistics
 from tests.support.aggregator_bench import ACK, EARLY, REAL, Bench, job_config
 from tests.support.aggregator_cases import COLLISION, OVERFLOW, SERVER, finish_block, only
@@ -174,3 +176,21 @@ def test_its_counters_are_told_at_the_end() -> None:
     bench.at_end()
     (told,) = bench.told(SwitchStatistics)
     assert (told.counters["data_in"], told.counters["completed"]) == (3, 1)
+
+
+def test_a_program_that_mixes_jobs_counts_no_rank_that_the_job_has_not() -> None:
+    """Compiled code would write behind the list of counts."""
+
+    class Mixes(AtpProgram):
+        def collide(self, a: AggregatorArrival) -> None:
+            self.add(a)
+
+    small, large = job_config(3, workers=2), job_config(4, first=3, workers=12)
+    bench = Bench(Mixes, small, large)
+    bench.send(0, 5, job=small)
+    bench.send(11, 5, job=large)
+    bench.send(1, 5, job=large)
+    slot = bench.program.memory.occupant(5)
+    assert slot is not None
+    assert list(slot.entered) == [1, 1]
+    assert slot.bitmap == 1 << 11 | 0b11

@@ -96,14 +96,26 @@ def test_every_drop_has_a_reason_and_a_counter() -> None:
     assert set(DROP_REASONS.values()) <= set(AtpProgram.counter_names)
 
 
-@pytest.mark.parametrize(("page", "knobs"), [("atp.md", atp_knobs()), ("esa.md", AggregatorKnobs())])
+@pytest.mark.parametrize(
+    ("page", "knobs"),
+    [
+        pytest.param("atp.md", atp_knobs(), marks=pytest.mark.protocols("atp")),
+        pytest.param("esa.md", AggregatorKnobs(), marks=pytest.mark.protocols("esa")),
+    ],
+)
 def test_documentation_shows_the_table(page: str, knobs: AggregatorKnobs) -> None:
     assert f"```mermaid\n{aggregator_table(knobs).diagram()}```\n" in (DOCS / page).read_text(encoding="utf-8")
 
 
+@pytest.mark.protocols("atp", "esa")
 def test_documentation_names_every_knob_and_counter() -> None:
     esa, atp = ((DOCS / page).read_text(encoding="utf-8") for page in ("esa.md", "atp.md"))
     knobs = [field.name for field in dataclasses.fields(AggregatorKnobs)]
     assert [name for name in (*knobs, *AGES, *FREES) if f"`{name}`" not in esa] == []
     own = set(AtpProgram.counter_names) - {"forwarded", "flooded", "filtered", "runt"}
     assert [name for name in sorted(own) if name not in atp] == []
+
+
+def test_a_table_is_made_once_for_all_switches():
+    assert aggregator_table(AggregatorKnobs()) is aggregator_table(AggregatorKnobs())
+    assert aggregator_table(AggregatorKnobs(reclaim=False)) is not aggregator_table(AggregatorKnobs())

@@ -7,7 +7,14 @@ from pathlib import Path
 
 from switch_nodes.switchml import SwitchMlProgram
 from switch_nodes.switchml.service import Contribution, PoolService
-from switch_nodes.switchml.tables import DROP_REASONS, SLOT_TABLE, PoolSlotAction, PoolSlotEvent, PoolSlotState
+from switch_nodes.switchml.tables import (
+    DROP_REASONS,
+    LEAF_SLOT_TABLE,
+    SLOT_TABLE,
+    PoolSlotAction,
+    PoolSlotEvent,
+    PoolSlotState,
+)
 from tests.support.switchml_bench import Bench
 from workloads.automaton import number_of
 from workloads.datagrams.blocks import BlockSummed, ContributionIgnored, SlotChanged, SlotMixed
@@ -75,18 +82,22 @@ def test_two_datagrams_half_of_all_numbers_apart_end_nothing() -> None:
 
 
 def test_the_numbers_of_compiled_code_are_those_of_the_table() -> None:
-    after, actions = SLOT_TABLE.numbered(PoolSlotState, PoolSlotEvent)
-    for (state, event), (following, action) in SLOT_TABLE.items():
-        at = number_of(state) * len(PoolSlotEvent) + number_of(event)
-        assert (after[at], actions[at]) == (number_of(following), number_of(action))
+    for table in (SLOT_TABLE, LEAF_SLOT_TABLE):
+        after, actions = table.numbered(PoolSlotState, PoolSlotEvent)
+        for (state, event), (following, action) in table.items():
+            at = number_of(state) * len(PoolSlotEvent) + number_of(event)
+            assert (after[at], actions[at]) == (number_of(following), number_of(action))
     served = [action for action in PoolSlotAction if action not in DROP_REASONS]
     assert served == [
         PoolSlotAction.STORE,
         PoolSlotAction.STORE_AND_ANSWER,
         PoolSlotAction.REPLAY,
+        PoolSlotAction.STORE_AND_RAISE,
+        PoolSlotAction.RAISE,
+        PoolSlotAction.SPREAD,
         PoolSlotAction.FORGET,
     ]
-    assert [number_of(action) for action in served] == [0, 1, 2, 3]
+    assert [number_of(action) for action in served] == list(range(7))
 
 
 def test_every_drop_has_a_reason_and_a_counter() -> None:

@@ -166,6 +166,6 @@ def test_code_of_ones_own_that_ends_its_process_ends_no_script(
     changes = {"switch.program": "mine.py:Ending"}
     if protocol:
         monkeypatch.setenv("END_AT_LOAD", "1")
-        changes = {"job.collective": "mine.py:Ending"}
+        changes = {"job.protocol": "mine.py:Ending"}
     with pytest.raises(tb.ScenarioError, match=r"mine.py: .*ended .*process.* \(exit code 0\)"):
         tb.run("rack", set=SMALL_RACK | changes, world="simulated", out=tmp_path / "run")

@@ -93,6 +93,7 @@ def test_an_unknown_bench_is_named_with_the_nearest() -> None:
         run_bench("allredce")
 
 
+@pytest.mark.protocols("esa", "netreduce", "ps")
 def test_options_are_for_benches_that_have_them() -> None:
     with pytest.raises(ScenarioError) as caught:
         run_bench("fabric", options=BenchOptions(quick=True))

@@ -14,8 +14,8 @@ from testbed.captures.dissector import dissector
 from testbed.captures.pcapng import read_capture
 from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
-from testbed.scenario.named import protocol_names
-from testbed.scenario.names import RECOVERIES
+from testbed.scenario.protocols.named import protocol_names
+from testbed.scenario.protocols.names import RECOVERIES
 from workloads.collectives.ina_header import INA_LAYOUT, InaHeader
 from workloads.wire import WireError, decode_packet
 from workloads.wire.aggregation import AGGREGATION, decode_datagram
@@ -136,7 +136,7 @@ def test_it_may_be_read_twice(script: Path, tmp_path: Path) -> None:
 def test_every_protocol_is_among_those() -> None:
     scenarios = [load_scenario(name) for name in _EVERY]
     # A trace comes from a file of the user's; its packets are those of its communications.
-    assert {scenario.job.collective for scenario in scenarios} == set(protocol_names()) - {"trace_file"}
+    assert {scenario.job.protocol for scenario in scenarios} == set(protocol_names()) - {"trace_file"}
     assert {scenario.transport.recovery for scenario in scenarios} == set(RECOVERIES)
 
 

@@ -93,7 +93,7 @@ LAST = 3
 @pytest.fixture(scope="module")
 def fabric() -> CheckContext:
     """Two racks of two hosts, two spines, one message at the one and the rest at the other."""
-    job = {"collective": "netreduce", "size_bytes": 8000, "message_packets": 2, "window_messages": 2}
+    job = {"protocol": "netreduce", "size_bytes": 8000, "message_packets": 2, "window_messages": 2}
     plan = rack_plan(topology=spine_leaf([2, 2], 2, LinkShape()), job=job)
     return CheckContext(plan, simulate(plan), [])
 

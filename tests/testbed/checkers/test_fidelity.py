@@ -101,7 +101,7 @@ def test_queue_drops_that_a_rate_change_asked_for():
 
 
 def test_queue_drops_where_the_scenario_sends_more_than_a_link_takes():
-    rack_context = good_context(collective="ring", program="forward")
+    rack_context = good_context(protocol="ring", program="forward")
     shape = rack_context.plan.scenario.link
     slow = replace(shape, rate_bps=shape.rate_bps // 4)
     plan = make_plan(replace(rack_context.plan.scenario, topology=spine_leaf([2, 1], 1, shape, slow)))

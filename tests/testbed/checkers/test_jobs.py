@@ -16,11 +16,13 @@ from tests.support.records import a_record, event_with, held
 from topologies import LinkShape, rack
 from workloads.events import WorkerFinished
 
+pytestmark = pytest.mark.protocols("switchml")
+
 PLAN = make_plan(
     Scenario(
         "t", rack(2, LinkShape()), LinkShape(), switch=SwitchOptions("switchml", memory=8),
         transport=Transport(path_mtu=256),
-        job=Job(collective="switchml", size_bytes=4 * 64 * 5, window_packets=2),
+        job=Job(protocol="switchml", size_bytes=4 * 64 * 5, window_packets=2),
     )
 )  # fmt: skip
 """two workers, 5 blocks of 64 elements, W = 2: 7 packets in one iteration"""

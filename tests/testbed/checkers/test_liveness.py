@@ -32,7 +32,7 @@ def test_contribution_left_in_a_slot(good):
 def test_silent_switch(good):
     assert liveness(changed(good, without(good.history, "SlotsAtEnd"))).verdict is UNKNOWN
     assert liveness(changed(good, [])).verdict is UNKNOWN
-    plain = good_context(program="forward", collective="shift")
+    plain = good_context(program="forward", protocol="shift")
     assert liveness(changed(plain, without(plain.history, "SlotsAtEnd"))).verdict is PASS
 
 

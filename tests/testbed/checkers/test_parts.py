@@ -97,7 +97,7 @@ def test_captures_of_a_collective_leave_out_the_frames_of_the_others() -> None:
 
 
 def test_two_jobs_of_one_collective_that_stand_apart_have_names_of_their_own() -> None:
-    other = "{job: {collective: ring, hosts: [%s], size: 4kB}}"
+    other = "{job: {protocol: ring, hosts: [%s], size: 4kB}}"
     beside = f"beside=[{other % 'h5, h6, h7'}, {other % 'h8, h9, h10'}]"
     plan = make_plan(load_scenario(NETREDUCE, ["job.size=4kB", beside]))
     assert list(parts_of(CheckContext(plan, []))) == ["netreduce", "ring", "ring 2"]
@@ -121,7 +121,7 @@ def test_a_checker_of_nobody_judges_all_of_them_or_the_run() -> None:
 
 def test_a_check_that_applies_to_none_of_them_is_skipped_with_every_reason_once() -> None:
     def skip(context: CheckContext) -> str:
-        return "no " + context.plan.scenario.job.collective[:1]
+        return "no " + context.plan.scenario.job.protocol[:1]
 
     checker = Checker("never", lambda context: CheckResult("never", Verdict.FAIL, ""), "", skip)
     assert judged(NETREDUCE, lambda record: record, checker).skipped[-1] == Skipped("never", "no n; no r; no b")
@@ -129,7 +129,7 @@ def test_a_check_that_applies_to_none_of_them_is_skipped_with_every_reason_once(
 
 def test_a_checker_that_fails_itself_leaves_one_collective_unknown() -> None:
     def broken(context: CheckContext) -> CheckResult:
-        if context.plan.scenario.job.collective == "ring":
+        if context.plan.scenario.job.protocol == "ring":
             raise ValueError("oh")
         return CheckResult("broken", Verdict.PASS, "good")
 
@@ -156,7 +156,7 @@ def _jobs(name: str) -> dict[str, Any]:
 
 def test_every_job_has_the_figures_of_jobs() -> None:
     found = _jobs(ATP)
-    assert [(job["job"], job["name"], job["collective"]) for job in found["each"]] == [
+    assert [(job["job"], job["name"], job["protocol"]) for job in found["each"]] == [
         (1, "left", "atp"), (2, "right", "atp"), (3, "rabenseifner", "rabenseifner"), (4, "repair", "repair"),
     ]  # fmt: skip
     for job in found["each"]:

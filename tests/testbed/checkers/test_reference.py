@@ -117,7 +117,7 @@ def test_training_goes_on_from_the_total():
 
 
 def test_shift_gives_the_predecessors_gradient():
-    plan = small_plan(collective="shift", program="forward")
+    plan = small_plan(protocol="shift", program="forward")
     first = next(iter(expected_results(plan, FakeSource)))
     for rank in range(3):
         source = FakeSource(plan.workers[rank].workload, (rank - 1) % 3, 3, "float32")

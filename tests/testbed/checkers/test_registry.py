@@ -4,6 +4,7 @@ from testbed.checkers import checkers, register_checker, registry, run_checks
 from testbed.checkers.checker import Checker
 from testbed.checkers.registry import Skipped
 from testbed.history.verdict import CheckResult, Verdict
+from testbed.terminal.activity import activities
 from tests.support.judged import good_context
 
 
@@ -52,8 +53,20 @@ def test_a_crashing_checker_is_unknown_and_stops_nobody():
 
 
 def test_what_does_not_apply_to_a_ring_is_skipped():
-    context = good_context(collective="ring", program="forward")
+    context = good_context(protocol="ring", program="forward")
     skipped = {item.name for item in run_checks(context).skipped}
     assert skipped == {"exactly_once", "credit_bound", "slots_private"}
-    shift = good_context(collective="shift", program="forward")
+    shift = good_context(protocol="shift", program="forward")
     assert {item.name for item in run_checks(shift).skipped} == {"exactly_once", "slots_private"}
+
+
+def test_the_progress_line_says_that_a_check_goes_on():
+    """The bare name of a check looked like one that had failed."""
+    shown = []
+
+    def looking(context):
+        shown.append([each.state().text for each in activities()])
+        return passing(context)
+
+    run_checks(good_context(), [Checker("mine", looking, proves="nothing")])
+    assert shown == [["checking mine"]]

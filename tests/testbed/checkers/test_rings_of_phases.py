@@ -30,9 +30,9 @@ SHAPE = LinkShape(rate_bps=1_000_000_000)
 class Run:
     """One run of 2 x 2 workers and what can be changed in it afterwards."""
 
-    def __init__(self, collective: str) -> None:
-        program = "netreduce" if collective == "parallel_netreduce" else "forward"
-        job = Job(collective=collective, size_bytes=4 * 3001, message_packets=4, iterations=2)
+    def __init__(self, protocol: str) -> None:
+        program = "netreduce" if protocol == "parallel_netreduce" else "forward"
+        job = Job(protocol=protocol, size_bytes=4 * 3001, message_packets=4, iterations=2)
         self.plan: Plan = make_plan(
             Scenario("t", machines(2, 2, SHAPE), SHAPE, switch=SwitchOptions(program), job=job, world="simulated")
         )

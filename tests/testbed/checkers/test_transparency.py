@@ -39,7 +39,7 @@ def test_good_capture_passes(judge, steps):
 
 
 def test_plain_switch_passes(judge):
-    plan = small_plan(program="forward", collective="shift")
+    plan = small_plan(program="forward", protocol="shift")
     assert judge(good_capture(plan), plan).verdict is Verdict.PASS
 
 
@@ -106,7 +106,7 @@ def test_fault_damages_a_frame_on_its_way_in(judge):
     # An aggregating switch must not pass it on, a plain one does not look.
     onwards = replace(damaged, outgoing=True, port=2)
     broken(judge(inserted(steps, at, damaged, onwards), plan), 1)
-    plain = small_plan(Corrupt("corrupt-1", links=("h2-s1",)), program="forward", collective="shift")
+    plain = small_plan(Corrupt("corrupt-1", links=("h2-s1",)), program="forward", protocol="shift")
     steps = good_capture(plain)
     assert judge(inserted(steps, at, damaged, onwards), plain).verdict is Verdict.PASS
     broken(judge(inserted(steps, at, onwards), plain), 1)

@@ -43,7 +43,7 @@ class Trip:
 
 
 def plan_of(spines: int) -> Plan:
-    plain = small_plan(Loss("rain", rate=0.1), collective="shift", program="forward")
+    plain = small_plan(Loss("rain", rate=0.1), protocol="shift", program="forward")
     return make_plan(replace(plain.scenario, topology=spine_leaf([2, 1], spines, LinkShape())))
 
 

@@ -136,7 +136,7 @@ def test_replay_to_all(judge, steps, frames):
 
 
 def test_plain_switch_must_not_change_a_payload(judge):
-    plan = small_plan(program="forward", collective="shift")
+    plan = small_plan(program="forward", protocol="shift")
     steps, frames = good_capture(plan), Frames(plan)
     at = index_of(steps, "result", 0, 2)
     assert "nothing is aggregated" in broken(judge(edited(steps, at, lambda _: frames.data(0, 2, 0x55)), plan), 7)
@@ -186,7 +186,7 @@ def test_a_restarted_leaf_and_late_copies_break_no_rule():
         name: restarted
         topology: {kind: spine_leaf, leaves: 2, spines: 1, hosts_per_leaf: 2, link: {rate: 40Mbps, delay: 5us}}
         transport: {path_mtu: 256, verb: write, timeout: 10, start_psn: 0}
-        job: {collective: netreduce, size: 244B, message_packets: 1, window_messages: 1}
+        job: {protocol: netreduce, size: 244B, message_packets: 1, window_messages: 1}
         faults:
         - {name: kill, kind: kill, node: leaf2, from: 1587084ns, until: 5868082ns}
         - {name: copies, kind: duplicate, links: all, direction: up, rate: 100%, delay: 7355472ns}

@@ -19,6 +19,8 @@ from testbed.worlds.simulated import simulate
 from tests.support.simulation import rack_links, rack_plan
 from workloads.wire import Packet, Reth, decode_packet, encode_packet
 
+pytestmark = pytest.mark.protocols("switchml")
+
 Frames = list[tuple[str, CapturedFrame]]
 
 
@@ -27,7 +29,7 @@ def plan_of(*faults: Any, framing: str = "uc", **changes: Any) -> Plan:
         2, faults=faults, program="switchml", time_limit_ns=200_000_000,
         transport={"path_mtu": 256, "framing": framing, "uc_packets": 3 if framing == "uc" else 1,
             "start_psn": 0xFFFFFB},
-        job={"collective": "switchml", "size_bytes": 12_000, "window_packets": 6},
+        job={"protocol": "switchml", "size_bytes": 12_000, "window_packets": 6},
     )  # fmt: skip
     return make_plan(replace(plan.scenario, **{"capture": True, **changes}))
 

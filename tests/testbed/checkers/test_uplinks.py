@@ -91,7 +91,7 @@ def test_without_a_capture_nothing_is_known() -> None:
 
 def test_it_is_about_racks_under_spines_only() -> None:
     flat = Scenario("t", rack(3, SHAPE), SHAPE)
-    plain = replace(SCENARIO, job=Job(collective="ring"), switch=SwitchOptions("forward"))
+    plain = replace(SCENARIO, job=Job(protocol="ring"), switch=SwitchOptions("forward"))
     assert skip_uplinks(CheckContext(make_plan(flat), ())) == ""
     assert skip_uplinks(CheckContext(make_plan(plain), ())) == ""
     silent = CheckContext(make_plan(replace(SCENARIO, capture=False)), ())

@@ -220,7 +220,7 @@ def test_list_shows_everything_or_one_kind(capsys):
     assert [line.split()[0] for line in lines] == list(FAULT_KINDS)
     assert main(["list"]) == 0
     text = capsys.readouterr().out
-    for heading in ("scenarios:", "topologies:", "programs:", "collectives:", "faults:"):
+    for heading in ("scenarios:", "topologies:", "programs:", "protocols:", "faults:"):
         assert f"{heading}\n" in text
     for name in builtin_names():
         assert f"  {name} " in text

@@ -217,6 +217,7 @@ def check(narrow: list[str], wide: list[str]) -> None:
 
 
 @pytest.mark.parametrize("module", TABLES)
+@pytest.mark.protocols("switchml", "ring")
 def test_no_number_of_a_table_is_cut(module: str) -> None:
     check(printed(TABLES[module](80), 80), printed(TABLES[module](_WIDE), _WIDE))
 

@@ -53,6 +53,7 @@ def test_a_command_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert found["predicted"] == {"vectors": 4096, "equal": 4096}
 
 
+@pytest.mark.protocols("switchml")
 def test_an_unknown_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = command(tmp_path, WRONG)
     assert main(["fingerprint", target, "--ranks", "2", "--vectors", "4096"]) == 2

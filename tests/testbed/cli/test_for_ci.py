@@ -62,12 +62,13 @@ def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "scenarios",
         "topologies",
         "programs",
-        "collectives",
+        "protocols",
         "transports",
         "planners",
         "sweeps",
         "faults",
     }
+    assert document["schema"] == 2
     assert [each["name"] for each in document["scenarios"]] == list(builtin_names())
     assert all(each["meaning"] for kind, found in document.items() if kind != "schema" for each in found)
     assert main(["list", "faults", "--json"]) == 0

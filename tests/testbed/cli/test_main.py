@@ -241,7 +241,8 @@ def test_no_help_imports_anything_heavy():
     assert {name for name in ours if not name.startswith(("testbed.cli", "testbed.terminal"))} <= {
         "testbed.kernel", "testbed.kernel.overdue", "testbed.kernel.room", "testbed.kernel.scratch",
         "testbed.reading", "testbed.reading.problems", "testbed.reading.units",
-        "testbed.scenario", "testbed.scenario.known", "testbed.scenario.named", "testbed.scenario.names", "workloads",
+        "testbed.scenario", "testbed.scenario.protocols", "testbed.scenario.protocols.known",
+        "testbed.scenario.protocols.named", "testbed.scenario.protocols.names", "workloads",
         "workloads.blame", "workloads.collectives", "workloads.collectives.operations",
         "workloads.errors", "workloads.lazily", "workloads.native", "workloads.native.compiled",
         "workloads.native.places", "workloads.plugins", "workloads.trusted", "workloads.visible", "switch_nodes",
@@ -261,6 +262,7 @@ _MACHINES = re.compile(
     r"|workloads\.collectives\.(registry|base)|switch_nodes\.(own_program|registry|program)$|testbed\.checkers\.stock"
 )
 """what runs a protocol, and what judges a run"""
+_INTERFACES = {"workloads.machine", "workloads.transports.endpoint"}
 
 
 @pytest.mark.parametrize("words", [["validate", "rack"], ["validate", "rack", "--resolved"], ["list"]])
@@ -268,7 +270,7 @@ def test_looking_things_up_imports_no_world_no_report_and_no_sweep(words):
     loaded = imported_by(words)
     assert {name for name in loaded if name.startswith(_NEVER_LOOKED_UP)} <= _CONTRACT
     assert {name for name in loaded if name.split(".")[0] in {*_HEAVY} - {"yaml", "numpy"}} == set()
-    assert {name for name in loaded if _MACHINES.match(name)} - {"workloads.machine"} == set()
+    assert {name for name in loaded if _MACHINES.match(name)} - _INTERFACES == set()
 
 
 @pytest.mark.parametrize("words", [["validate", "rack"], ["validate", "ring"], ["validate", "rack", "--json"]])
@@ -283,7 +285,7 @@ def test_validating_imports_the_protocols_that_the_scenario_names_and_no_arrays(
 _PARTS = "testbed.protocols.parts"
 
 
-@pytest.mark.parametrize("what", ["collectives", "programs", "scenarios", "faults", "sweeps", "topologies"])
+@pytest.mark.parametrize("what", ["protocols", "programs", "scenarios", "faults", "sweeps", "topologies"])
 def test_listing_imports_no_arrays(what):
     """NumPy alone takes a third of the time that a list may take."""
     assert "numpy" not in imported_by(["list", what])

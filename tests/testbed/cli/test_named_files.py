@@ -80,7 +80,7 @@ def test_a_device_is_written_to_and_stays(
 _LONG = "x" * 300
 _READERS = (
     ["run", "NAME"], ["run", "NAME.yaml"], ["run", "rack", "--check", "NAME.py:f"],
-    ["run", "rack", "--set", "switch.program=NAME.py:P"], ["run", "rack", "--set", "job.collective=NAME.py:P"],
+    ["run", "rack", "--set", "switch.program=NAME.py:P"], ["run", "rack", "--set", "job.protocol=NAME.py:P"],
     ["validate", "NAME"], ["graph", "NAME"], ["route", "NAME"], ["sweep", "NAME", "--seeds", "2"], ["hunt", "NAME"],
     ["strategies", "NAME.yaml"], ["strategies", "alexnet", "--scenario", "NAME"], ["steering", "NAME"],
     ["shell", "NAME"], ["demo", "--out", "NAME"], ["run", "rack", "--world", "simulated", "--out=NAME"],
@@ -95,6 +95,7 @@ _READERS = (
 
 @pytest.mark.parametrize("name", [_LONG, "y/" * 2100], ids=["name", "path"])
 @pytest.mark.parametrize("words", _READERS, ids=" ".join)
+@pytest.mark.protocols("ring")
 def test_a_path_that_is_too_long_is_the_users_fault(
     words: list[str], name: str, run_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -174,6 +175,7 @@ _SCENARIO = "name: odd\nworld: simulated\ntopology: {kind: rack, hosts: 2}\njob:
     ],
     ids=" ".join,
 )
+@pytest.mark.protocols("ring")
 def test_paths_need_not_be_utf_8(
     words: list[str], run_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

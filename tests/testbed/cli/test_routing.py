@@ -82,7 +82,7 @@ topology:
   nodes: [{name: w1, role: host}, {name: w2, role: host}, {name: ps, role: host}, {name: s1, role: switch}, {name: s2, role: switch}]
   links: [{ends: [w1, s1]}, {ends: [w2, s1]}, {ends: [ps, s2]}]
 switch: {program: grid, memory: 16}
-job: {collective: grid, size: 10kB}
+job: {protocol: grid, size: 10kB}
 routing: {servers: [ps], capacity: 90Mbps}
 """  # noqa: E501
 
@@ -152,8 +152,16 @@ def test_a_server_that_is_not_reached_is_the_users(
             ["grid", "--plan-only", "growth", "--seeds", "3"],
             "tb bench grid: --seeds: only the table scale is drawn that often",
         ),
-        (["grid", "--seeds", "3"], "tb bench: --seeds: grid has no such option; allowed: with ina"),
-        (["ina", "--slower", "2"], "tb bench: --slower: ina has no such option; allowed: with grid"),
+        pytest.param(
+            ["grid", "--seeds", "3"],
+            "tb bench: --seeds: grid has no such option; allowed: with ina",
+            marks=pytest.mark.protocols("esa", "grid"),
+        ),
+        pytest.param(
+            ["ina", "--slower", "2"],
+            "tb bench: --slower: ina has no such option; allowed: with grid",
+            marks=pytest.mark.protocols("esa", "grid"),
+        ),
     ],
 )
 def test_benches_of_plans_that_are_none(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

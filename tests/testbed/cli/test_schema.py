@@ -13,9 +13,9 @@ from testbed.faults.kinds import FAULT_KINDS
 from testbed.reading.sections import names_of
 from testbed.scenario import builtin_names, dump_scenario, load_scenario
 from testbed.scenario.builtin import find_scenario
+from testbed.scenario.keys.topology_kinds import TOPOLOGY_KINDS
 from testbed.scenario.model import Scenario
 from testbed.scenario.schema import scenario_schema
-from testbed.scenario.topology_kinds import TOPOLOGY_KINDS
 
 _SCHEMA = scenario_schema()
 _VALIDATOR = jsonschema.Draft202012Validator(_SCHEMA)
@@ -35,7 +35,7 @@ def test_built_ins_hold_to_it_as_written_and_resolved(name):
         _VALIDATOR.validate(yaml.safe_load(each))
 
 
-@pytest.mark.parametrize("changes", [[], ["job.collective=ring"], ["job.divide=2", "job.trace_root=1"]])
+@pytest.mark.parametrize("changes", [[], ["job.protocol=ring"], ["job.divide=2", "job.trace_root=1"]])
 def test_a_job_that_is_a_trace_holds_to_it(tmp_path, changes):
     """Some of its keys are keys of other collectives, too."""
     path = tmp_path / "t.goal"
@@ -43,7 +43,7 @@ def test_a_job_that_is_a_trace_holds_to_it(tmp_path, changes):
     _VALIDATOR.validate(yaml.safe_load(dump_scenario(load_scenario("rack", [f"job.workload={path}", *changes]))))
     plain = {"name": "a", "topology": {"kind": "rack", "hosts": 4}, "job": {"workload": str(path)}}
     _VALIDATOR.validate(plain)
-    assert not _VALIDATOR.is_valid(plain | {"job": {"collective": "ring", "divide": 2}})
+    assert not _VALIDATOR.is_valid(plain | {"job": {"protocol": "ring", "divide": 2}})
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,11 @@ def test_a_job_that_is_a_trace_holds_to_it(tmp_path, changes):
         ({"topology": {"kind": "rack", "hots": 4}}, ["topology"]),
         ({"topology": {"kind": "rack", "hosts": 4, "link": {"mtu": 10}}}, ["topology"]),
         ({"transport": {"verb": "read"}}, ["transport", "verb"]),
-        ({"job": {"collective": "atp", "layers": [{"layer": "a"}]}}, ["job", "layers", 0]),
+        ({"job": {"protocol": "atp", "layers": [{"layer": "a"}]}}, ["job", "layers", 0]),
         ({"job": {"layers": [{"layer": "a", "elements": 4}]}}, ["job"]),
         ({"transport": {"rto": "10ms"}}, ["transport"]),
         ({"job": {"lost": 1}}, ["job"]),
-        ({"job": {"collective": "repair", "code": "lrc"}}, ["job", "code"]),
+        ({"job": {"protocol": "repair", "code": "lrc"}}, ["job", "code"]),
         ({"faults": [{"kind": "loss"}]}, ["faults", 0]),
         ({"faults": [{"kind": "pause", "node": "s1"}]}, ["faults", 0]),
         ({"background": [{"kind": "udp", "from": "h1"}]}, ["background", 0]),

@@ -71,6 +71,7 @@ def test_what_is_told_at_once(words: list[str], status: int, folder: Path) -> No
     assert_no_word_is_cut(screens)
 
 
+@pytest.mark.protocols("esa", "grid")
 def test_scenarios_are_listed_in_whole_sentences(folder: Path) -> None:
     screen = on_terminal(["list", "scenarios"], 80, cwd=folder)
     told = " ".join(screen.text.split())

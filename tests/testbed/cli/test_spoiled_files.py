@@ -112,6 +112,12 @@ def test_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "result.json: metrics.jct_s: damaged, or of another version of ina-testbed; found 'soon'; allowed: type: "
         in (capsys.readouterr().err)
     )
+    result.write_text(whole.replace('"schema": 2', '"schema": 1', 1), encoding="utf-8")
+    assert main(["compare", str(tmp_path / "one"), str(tmp_path / "one")]) == 64
+    assert (
+        "result.json: schema: damaged, or of another version of ina-testbed; found 1; allowed: const: 2"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(

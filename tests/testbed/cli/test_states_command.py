@@ -47,7 +47,7 @@ def test_a_good_protocol_passes(tmp_path: Path) -> None:
 def test_a_scenario_is_visited_as_it_is_without_its_faults(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(
         "name: own\ntopology: {kind: rack, hosts: 2}\nswitch: {program: switchml, memory: 2}\n"
-        "job: {collective: switchml, size: 1kB, dtype: int32, iterations: 2, window_packets: 1}\n"
+        "job: {protocol: switchml, size: 1kB, dtype: int32, iterations: 2, window_packets: 1}\n"
         "faults:\n  - {kind: loss, name: loss, links: all, rate: 5%}\n"
     )
     done = _tb(tmp_path, "states", "own.yaml", "--faults", "0", "--json")

@@ -39,7 +39,7 @@ def test_a_frontier_alone(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_measured_plotted_and_written(mine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plot, table = tmp_path / "f.svg", tmp_path / "f.csv"
-    words = ["--collective", "netreduce", "--divide", "1", "--strategy", "DP", "--plot", str(plot), "--csv", str(table)]
+    words = ["--protocol", "netreduce", "--divide", "1", "--strategy", "DP", "--plot", str(plot), "--csv", str(table)]
     assert main(["strategies", mine, "--scenario", "rack", "--set", "topology.hosts=3", *words]) == 0
     out = capsys.readouterr().out
     assert "3 devices of 94.6 Mbit/s of payload each; an all-reduce sends 1 of a vector" in out
@@ -88,8 +88,8 @@ def test_batch_and_device(capsys: pytest.CaptureFixture[str]) -> None:
             "tb strategies: --strategy: another number of operators; found 2; allowed: 8, or one word for all",
         ),
         (["alexnet", "--scenario", "rackk"], "no such scenario"),
-        (["alexnet", "--scenario", "jobs-mix"], "jobs: has several jobs, whose collectives a sweep does not change"),
-        (["alexnet", "--scenario", "accelerator", "--collective", "netreduce"], "an accelerator next to its switch"),
+        (["alexnet", "--scenario", "jobs-mix"], "jobs: has several jobs, whose protocols a sweep does not change"),
+        (["alexnet", "--scenario", "accelerator", "--protocol", "netreduce"], "an accelerator next to its switch"),
         (["alexnet", "--devices", "2", "--csv", "/nowhere/x.csv"], "--csv: "),
     ],
 )
@@ -103,9 +103,7 @@ def test_a_model_in_a_file_has_its_own_sizes(mine: str, capsys: pytest.CaptureFi
     assert "--batch: means nothing for a chain of your own" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "words", [["--devices", "1"], ["--devices", "x"], ["--collective", "shift"], ["--divide", "0"]]
-)
+@pytest.mark.parametrize("words", [["--devices", "1"], ["--devices", "x"], ["--protocol", "shift"], ["--divide", "0"]])
 def test_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["strategies", "alexnet", *words]) == 64
     assert "`tb strategies --help` shows how it is used" in capsys.readouterr().err

@@ -16,10 +16,10 @@ from testbed.drawing import draw_dot, draw_mermaid, draw_svg, picture_of
 from testbed.drawing.layout import NODE_HEIGHT, NODE_WIDTH, place
 from testbed.drawing.svg import COLOURS
 from testbed.scenario import Scenario, builtin_names, load_scenario, parse_scenario
-from testbed.scenario.names import NODE_ROLES
+from testbed.scenario.protocols.names import NODE_ROLES
 
 _GOLDEN = Path(__file__).parent / "golden"
-_HEAD = "name: small\nswitch: {program: forward}\njob: {collective: ring, size: 4kB}\ntopology: "
+_HEAD = "name: small\nswitch: {program: forward}\njob: {protocol: ring, size: 4kB}\ntopology: "
 _SMALL = {
     "rack": "{kind: rack, hosts: 2, link: {delay: 1ms}}",
     "spine-leaf": "{kind: spine_leaf, leaves: 2, spines: 2, hosts_per_leaf: [2, 1], oversubscription: 4, "

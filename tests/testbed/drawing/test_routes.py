@@ -11,7 +11,7 @@ from testbed.drawing.load_table import format_bps, load_table
 from testbed.drawing.routes import picture_of_plan
 from testbed.plan.gradient_routes import plan_scenario, problem_of
 from testbed.scenario import Scenario, dump_scenario, load_scenario, parse_scenario
-from testbed.scenario.names import PLANNERS
+from testbed.scenario.protocols.names import PLANNERS
 from topologies.routing.gradients import PLANNERS as KNOWN
 from workloads.errors import InternalError, ScenarioError
 
@@ -42,7 +42,7 @@ def test_a_routing_section_survives_being_written() -> None:
     text = (
         "name: x\ntopology: {kind: grid_triangle, server_link: {rate: 300Mbps, delay: 1ms}, links: {s1-s2: {rate: "
         "1Mbps}}}\n"
-        "switch: {program: forward}\njob: {collective: ring}\n"
+        "switch: {program: forward}\njob: {protocol: ring}\n"
         "routing: {servers: [ps, w8], planner: inart, workers: [w2, w1], capacity: 1Gbps, capacities: {s2: 0}, demand: "
         "3Mbps, "
         "mode: paced, pace: 0.98, on_collision: to_ps, bucket: 20ms, react: 7ms, sample: 1ms}\n"
@@ -114,7 +114,7 @@ def test_the_load_table(scenario: Scenario) -> None:
 
 def test_a_table_of_several_servers() -> None:
     text = (
-        "name: x\ntopology: {kind: rack, hosts: 4}\nswitch: {program: forward}\njob: {collective: ring}\n"
+        "name: x\ntopology: {kind: rack, hosts: 4}\nswitch: {program: forward}\njob: {protocol: ring}\n"
         "routing: {servers: [h3, h4], planner: inart, capacity: 150Mbps}\n"
     )
     lines = list(load_table(plan_scenario(parse_scenario(text, "x.yaml"))))

@@ -10,7 +10,7 @@ from testbed.estimate.dilation import SHARE, CpuCalibration, choose_dilation, cp
 from testbed.plan import make_plan
 from testbed.plan.time_need import time_need
 from testbed.scenario import builtin_names, load_scenario
-from testbed.scenario.known import protocol_of
+from testbed.scenario.protocols.known import protocol_of
 
 MACHINE = CpuCalibration(
     {"host": {256: 8000.0, 1024: 8000.0, 4096: 14000.0}, "switch": {256: 5000.0, 1024: 6000.0, 4096: 9000.0}},
@@ -60,7 +60,7 @@ def test_a_short_job_lasts_long_enough_for_wake_ups_not_to_count() -> None:
 def test_no_built_in_is_slowed_beyond_what_its_data_need() -> None:
     """Each plan says how long its data take: a job of no time at all would be slowed to a standstill."""
     for name in builtin_names():
-        if any("emulated" not in protocol_of(part.job.collective).worlds() for part in load_scenario(name).parts):
+        if any("emulated" not in protocol_of(part.job.protocol).worlds() for part in load_scenario(name).parts):
             continue
         plan = plan_of(name=name)
         assert time_need(plan).least_s > 0.004, name

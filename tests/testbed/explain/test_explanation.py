@@ -28,6 +28,18 @@ def test_a_planted_stall_is_named(protocol: str, fault: str, cause: str, place: 
     assert place in found["out_of_order"]
 
 
+def test_over_two_tiers_leaves_wait_for_the_root_and_the_root_for_leaves() -> None:
+    cut = "{kind: link_down, name: cut, links: [leaf2-spine1], direction: up, from: 2ms}"
+    tiers = "kind: spine_leaf, leaves: 2, spines: 1, hosts_per_leaf: 2"
+    found = interpreted("explained", "switchml", [cut], "", 1, tiers)
+    assert found["faults"] == ["cut"]
+    assert set(found["stalled"]) == {"h1", "h2", "h3", "h4"}
+    pairs = {(wait["node"], wait["of"]) for wait in found["waits"]}
+    workers = {("h1", "leaf1"), ("h2", "leaf1"), ("h3", "leaf2"), ("h4", "leaf2")}
+    assert pairs == workers | {("leaf1", "spine1"), ("leaf2", "spine1"), ("spine1", "leaf2")}
+    assert {wait["of"] for wait in found["circle"]} == {"leaf2", "spine1"}
+
+
 def test_one_lost_result_and_a_switch_that_does_not_answer_make_a_circle() -> None:
     found = interpreted("explained", "switchml", [], "NoReplay")
     assert len(found["faults"]) == 1, "one packet suffices"

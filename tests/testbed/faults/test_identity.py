@@ -108,7 +108,7 @@ def test_a_datagram_is_named_by_what_it_is_and_the_identity_that_decides_its_fat
         header = AggregationHeader(Policy.ATP, kind, 3, 17, 0, 1, 4, nelem=4, flags=flags)
         frame = encode_datagram(envelope(1, 2), AGGREGATION_PORT, header, bytes(16))
         identity = IdentityReader().read(frame)
-        return datagram_text(frame, identity), f"#{identity.key:016x}"
+        return datagram_text(frame, identity.transport, identity.key), f"#{identity.key:016x}"
 
     named, key = text(DatagramKind.DATA)
     assert named == f"data 10.77.0.2>10.77.0.3 job 3 packet 17 {key}"
@@ -119,4 +119,5 @@ def test_a_datagram_is_named_by_what_it_is_and_the_identity_that_decides_its_fat
 
 def test_what_is_no_datagram_of_aggregation_has_no_such_name() -> None:
     for frame in (request(5), arp()):
-        assert datagram_text(frame, IdentityReader().read(frame)) == ""
+        found = IdentityReader().read(frame)
+        assert datagram_text(frame, found.transport, found.key) == ""

@@ -159,6 +159,14 @@ class Counted(Elsewhere):
 
 
 @needs_filter
+def test_a_hit_is_told_with_the_attempts_before_the_fault_began() -> None:
+    cut = LinkDown("f", LINK, window=Window(100, 150), count=1, period_ns=200)
+    filter_ = link_filter(cut, native=True, transports=(Counted(),))
+    assert by_batches(filter_, [[datagram(1, port=4790)], [datagram(1, port=4790)]]) == [(0, 0, datagram(1, port=4790))]
+    assert [event.occurrence for event in (filter_.next_event(),) if isinstance(event, FaultStruck)] == [2]
+
+
+@needs_filter
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(FAULTS, max_size=3),

@@ -13,7 +13,7 @@ from testbed.figures.metrics import metrics
 from testbed.history import Record, sort_history
 from testbed.plan import make_plan
 from testbed.scenario import load_scenario
-from testbed.scenario.background import BackgroundFlow
+from testbed.scenario.keys.background import BackgroundFlow
 from testbed.scenario.model import Job, Scenario, SwitchOptions
 from testbed.worlds.simulated import simulate
 from tests.support.records import a_record
@@ -22,10 +22,10 @@ from topologies import LinkShape, rack
 SHAPE = LinkShape(rate_bps=100_000_000)
 
 
-def _context(*records: Record[Any], hosts: int = 4, collective: str = "netreduce") -> CheckContext:
-    program = "netreduce" if collective == "netreduce" else "forward"
+def _context(*records: Record[Any], hosts: int = 4, protocol: str = "netreduce") -> CheckContext:
+    program = "netreduce" if protocol == "netreduce" else "forward"
     scenario = Scenario(
-        "t", rack(hosts, SHAPE), SHAPE, switch=SwitchOptions(program), job=Job(collective=collective, size_bytes=4096)
+        "t", rack(hosts, SHAPE), SHAPE, switch=SwitchOptions(program), job=Job(protocol=protocol, size_bytes=4096)
     )
     return CheckContext(make_plan(scenario), records)
 
@@ -36,21 +36,21 @@ def _carried(link: str, direction: str, size: int, rate_bps: int = 100_000_000, 
 
 @pytest.mark.parametrize(("hosts", "factor"), [(2, 1.0), (3, 4 / 3), (4, 1.5), (8, 1.75)])
 def test_busbw_is_algbw_times_two_n_minus_one_over_n(hosts: int, factor: float) -> None:
-    for collective in ("netreduce", "ring"):
-        found = bandwidths(_context(hosts=hosts, collective=collective), 80e6)
+    for protocol in ("netreduce", "ring"):
+        found = bandwidths(_context(hosts=hosts, protocol=protocol), 80e6)
         assert found["algbw_bps"] == 80e6
         assert found["busbw_bps"] == pytest.approx(80e6 * factor)
 
 
 def test_what_is_no_all_reduce_and_what_did_not_end_have_none() -> None:
     none = {"algbw_bps": None, "busbw_bps": None}
-    assert bandwidths(_context(collective="shift"), 80e6) == none
+    assert bandwidths(_context(protocol="shift"), 80e6) == none
     assert bandwidths(_context(), None) == none
 
 
 def test_a_ring_reaches_the_rate_of_its_links_in_busbw() -> None:
     """Links of 100 Mbit/s, packets of 1024 of 1082 bytes; the rest is the time of the first steps."""
-    plan = make_plan(load_scenario("rack", ["job.collective=ring", "switch.program=forward", "job.size=4MB"]))
+    plan = make_plan(load_scenario("rack", ["job.protocol=ring", "switch.program=forward", "job.size=4MB"]))
     context = CheckContext(plan, sort_history(simulate(plan)))
     values = metrics(context)
     assert 0.97 * values["bound_bps"] * 1.5 < values["busbw_bps"] < 100e6 * 1024 / 1082

@@ -20,7 +20,9 @@ from topologies import LinkShape, rack
 from workloads.config import HostConfig
 from workloads.datagrams.blocks import BlockSummed, MemoryAtEnd
 
-SHARED = Job(collective="switchml", dtype="int32", window_packets=2)
+pytestmark = pytest.mark.protocols("switchml")
+
+SHARED = Job(protocol="switchml", dtype="int32", window_packets=2)
 JOBS = (
     replace(SHARED, name="early", number=4, size_bytes=4 * 64 * 2, iterations=2, hosts=("h1", "h2")),
     replace(SHARED, name="late", number=9, size_bytes=4 * 64, hosts=("h3", "h4"), arrival_ns=100),

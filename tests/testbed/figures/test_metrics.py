@@ -47,7 +47,7 @@ def test_times_and_goodput():
 def test_bound_follows_from_framing():
     """256 of 314 bytes at 100 Mbit/s; a ring sends every gradient 2 (P-1)/P times, at P = 3 four thirds."""
     assert bound_bps(good_context()) == pytest.approx(100e6 * 256 / 314)
-    ring = good_context(collective="ring", program="forward")
+    ring = good_context(protocol="ring", program="forward")
     assert bound_bps(ring) == pytest.approx(100e6 * 256 / 314 * 3 / 4)
 
 
@@ -55,7 +55,7 @@ def test_bound_of_a_fabric_is_that_of_the_scarcest_link_on_the_way():
     """Uplinks of a quarter of the rate, one connection each; a link that no data takes bounds nothing."""
     shape = LinkShape()
     slow, idle = replace(shape, rate_bps=25_000_000), replace(shape, rate_bps=1)
-    plan = good_context(collective="ring", program="forward").plan
+    plan = good_context(protocol="ring", program="forward").plan
 
     def bound(*args):
         return bound_bps(CheckContext(make_plan(replace(plan.scenario, topology=spine_leaf(*args))), ()))
@@ -74,7 +74,7 @@ def test_connections_that_share_a_link_share_its_rate():
     shape = LinkShape()
     nodes = [*(host(number) for number in (1, 2, 3, 4)), switch("s1"), switch("s2")]
     cables = [Cable(f"h{number}", f"s{2 - number % 2}", shape) for number in (1, 2, 3, 4)] + [Cable("s1", "s2", shape)]
-    plan = good_context(collective="shift", program="forward").plan
+    plan = good_context(protocol="shift", program="forward").plan
     context = CheckContext(make_plan(replace(plan.scenario, topology=assemble("custom", nodes, cables))), ())
     assert bound_bps(context) == pytest.approx(100e6 / 2 * 256 / 314)
 
@@ -189,7 +189,7 @@ def test_fault_table_lists_idle_faults_too():
 
 
 @pytest.mark.parametrize(
-    ("collective", "each", "share"),
+    ("protocol", "each", "share"),
     [
         # 2 (n-1)/n M at 200, M at 50 Mbit/s; n = 2
         ("parallel_netreduce", 2, 1 / (1 / 200 + 1 / 50)),
@@ -200,11 +200,11 @@ def test_fault_table_lists_idle_faults_too():
         ("tencent", 1, 50 * 3 / 4),
     ],
 )
-def test_the_bound_of_phases_is_the_closed_form(collective, each, share):
+def test_the_bound_of_phases_is_the_closed_form(protocol, each, share):
     shape = LinkShape(rate_bps=200_000_000)
     uplink = replace(shape, rate_bps=50_000_000)
-    plan = good_context(collective="ring", program="forward").plan
-    job = replace(plan.scenario.job, collective=collective)
+    plan = good_context(protocol="ring", program="forward").plan
+    job = replace(plan.scenario.job, protocol=protocol)
     scenario = replace(plan.scenario, topology=machines(3, each, shape, uplink), job=job)
     assert bound_bps(CheckContext(make_plan(scenario), ())) == pytest.approx(share * 1e6 * 256 / 314)
 

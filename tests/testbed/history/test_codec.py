@@ -21,7 +21,7 @@ from testbed.scenario import load_scenario
 from testbed.steering.events import SwitchLost
 from testbed.worlds.simulated import simulate
 from workloads.datagrams.blocks import BlockSummed
-from workloads.events import MessagePosted, TrainingProgress, WorkerFinished
+from workloads.events import MessageAcked, MessagePosted, TrainingProgress, WorkerFinished
 from workloads.machine import Event
 
 COMPLETED = {
@@ -95,6 +95,8 @@ def test_a_line_has_the_fields_in_their_order() -> None:
     assert line == b'{"t":5,"node":"h1","event":"BlockSummed","job":1,"block":2,"slot":3,"contributions":[1,1]}\n'
     line = encode_record(Record(5, "h1", MessagePosted(1, 2, 3)))
     assert line == b'{"t":5,"node":"h1","event":"MessagePosted","message":1,"received":2,"acked":3}\n'
+    line = encode_record(Record(5, "h1", MessageAcked(1, "up")))
+    assert line == b'{"t":5,"node":"h1","event":"MessageAcked","message":1,"phase":"up"}\n'
 
 
 def test_numbers_that_json_does_not_know_and_halves_of_characters_come_back() -> None:

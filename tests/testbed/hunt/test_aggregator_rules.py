@@ -13,6 +13,8 @@ from tests.testbed.hunt.test_survival_datagrams import atp
 from workloads.datagrams.blocks import PartialSent, SlotChanged
 from workloads.wire.aggregation import AGGREGATION_PORT, AggregationHeader, DatagramKind, encode_datagram
 
+pytestmark = pytest.mark.protocols("esa")
+
 WINDOW = 4
 
 

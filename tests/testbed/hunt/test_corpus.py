@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from testbed.hunt.corpus import COMMON, Corpus, Met
-from testbed.hunt.mutation import GENERATION, next_genome
+from testbed.hunt.mutation import GENERATION, generations, next_genome
 from testbed.hunt.tape import Genome
 
 
@@ -101,3 +101,10 @@ def test_children_keep_words_of_their_parents() -> None:
     assert len(changes) > 50
     assert crosses
     assert next_genome(corpus, "h 1", 1) != next_genome(corpus, "h 2", 1)
+
+
+def test_generations_grow_and_hold_every_schedule_once() -> None:
+    each = list(generations(100))
+    assert [len(numbers) for numbers in each] == [8, 8, 16, 32, 32, 4]
+    assert [number for numbers in each for number in numbers] == list(range(100))
+    assert max(map(len, generations(1000))) == GENERATION

@@ -17,6 +17,7 @@ from tests.support.datagram_planted import (
 )
 from tests.support.hunted import found_bug
 from tests.support.switchml_mutants import MUTANTS
+from tests.support.switchml_tier_cases import MUTANTS as TIER_MUTANTS
 
 SEED, SCHEDULES = 1, 2000
 QUICK = {
@@ -93,6 +94,7 @@ def test_what_was_asked_for_is_planted(program):
 def test_every_broken_switchml_program_is_hunted_or_says_why_not():
     planted, left_out = DATAGRAM_PLANTED["switchml"], DATAGRAM_NOT_HUNTED["switchml"]
     assert {mutant.__name__ for mutant in MUTANTS} <= {*planted, *left_out}
+    assert {f"leaf {mutant.__name__}" for mutant in TIER_MUTANTS} <= {*DATAGRAM_FURTHER["switchml"], *left_out}
     assert not set(left_out) & set(planted)
 
 

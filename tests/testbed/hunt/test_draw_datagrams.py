@@ -70,13 +70,19 @@ def test_the_window_is_the_one_of_the_plan(kind):
             assert {worker.window for worker in group} == {window_of(scenario, job)}
 
 
-@pytest.mark.parametrize("kind", ["atp", "esa"])
-def test_servers_stand_anywhere_and_two_levels_are_drawn(kind):
-    assert {len({job.server for job in one.jobs}) for one in MANY[kind]} == {1, 2, 3, 4}
+@pytest.mark.parametrize("kind", ["atp", "esa", "switchml"])
+def test_two_levels_are_drawn(kind):
     levels = Counter(len(one.topology.switches) > 1 for one in MANY[kind])
     assert levels[True] > 60
+    told = Counter(PROTOCOLS[kind].hunt.values(one, PROTOCOLS[kind])["levels"] for one in MANY[kind])
+    assert told == {"one": levels[False], "two": levels[True]}
     plans = [make_plan(one) for one in MANY[kind] if len(one.topology.switches) > 1]
     assert any(job.levels is not None for plan in plans for switch in plan.switches for job in switch.jobs)
+
+
+@pytest.mark.parametrize("kind", ["atp", "esa"])
+def test_servers_stand_anywhere(kind):
+    assert {len({job.server for job in one.jobs}) for one in MANY[kind]} == {1, 2, 3, 4}
     assert {one.transport.aimd for one in MANY[kind]} == {True, False}
 
 

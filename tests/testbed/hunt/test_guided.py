@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from testbed.cli import main
+from testbed.hunt import guided
 from testbed.hunt.corpus import COMMON
 from testbed.hunt.guided import run_guided
-from testbed.hunt.judge import Machines, run_and_judge
+from testbed.hunt.judge import Machines, judge_and_keep, run_and_judge
 from testbed.hunt.mutation import GENERATION
 from testbed.hunt.runner import Prey
+from testbed.hunt.schedule import Schedule
 from testbed.hunt.state import ChunkStore
 from tests.support.datagram_planted import DATAGRAM_PLANTED
 from tests.support.selection import some_at_once
@@ -87,7 +89,7 @@ def test_a_planted_bug_is_found_and_its_scenario_fails_alone(name: str) -> None:
 
 def test_the_command_goes_on_and_reports_what_was_not_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "h"
-    words = "--program", "switchml", "--schedules", 2 * GENERATION, "--seed", 4, "--out", out, "--json"
+    words = "--protocol", "switchml", "--schedules", 2 * GENERATION, "--seed", 4, "--out", out, "--json"
     assert hunt(*words) == 0
     whole = json.loads(capsys.readouterr().out)
     lines = (out / "chunks.jsonl").read_bytes().splitlines(keepends=True)
@@ -99,7 +101,9 @@ def test_the_command_goes_on_and_reports_what_was_not_seen(tmp_path: Path, capsy
     guided = whole["guided"]
     assert guided["schedules"] == guided["curve"][-1][0] == 2 * GENERATION
     assert guided["behaviours"] == guided["curve"][-1][1] > guided["by_mutation_alone"] > 0
-    assert guided["fresh"] == GENERATION + GENERATION // 2
+    assert guided["fresh"] == 8 + (2 * GENERATION - 8) // 2, (
+        "all of the first generation, and every other one behind it"
+    )
     new = guided["next_brings_something_new"]
     assert 0 < new["low"] < new["value"] < new["high"] < 1
     assert not guided["may_stop"]
@@ -134,3 +138,22 @@ def test_a_bug_is_found_shrunk_and_replayed_by_the_printed_command(
     assert failure["check"] in [check["name"] for check in result["checks"] if check["verdict"] == "fail"]
     assert hunt(*words, "--jobs", 2) == 1  # reported again
     assert json.loads(capsys.readouterr().out) == document
+
+
+def test_one_schedule_of_thirty_two_also_runs_without_its_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    twice = list[int]()
+
+    def seen(schedule: Schedule, machines: Machines, **how: bool) -> object:
+        if how["twice"]:
+            twice.append(schedule.number)
+        return judge_and_keep(schedule, machines, **how)
+
+    monkeypatch.setattr(guided, "judge_and_keep", seen)
+    run_guided(SWITCHML, 1, ChunkStore())
+    assert twice == [4, 36, 68]
+
+
+def test_the_corpus_learns_after_the_first_few_schedules() -> None:
+    _, corpus = run_guided(replace(SWITCHML, schedules=24), 1, ChunkStore())
+    assert [schedules for schedules, _ in corpus.curve] == [8, 16, 24]
+    assert any(entry.chosen for entry in corpus.entries)

@@ -62,7 +62,7 @@ def test_what_other_code_hunted_is_hunted_anew(tmp_path, capsys):
     assert json.loads((out / "summary.json").read_text())["code"] == {code_version(): 2 * CHUNK}
     assert len(log.read_text().splitlines()) == 3
     assert hunt("--schedules", 2 * CHUNK, "--seed", 4, "--out", out) == 0
-    told = capsys.readouterr().out
+    told = capsys.readouterr().err
     assert f"{2 * CHUNK} of {2 * CHUNK} schedules were done before" in told
     assert "anew" not in told
 
@@ -165,7 +165,7 @@ def test_ctrl_c_ends_with_130_and_keeps_the_state(tmp_path):
         (["nothing"], "no such scenario"),
         (["worker-killed"], ("cannot be hunted in: it is made to show something else than a pass; found fail; allowed: "
                             "pass")),
-        (["mixed-spine-leaf"], "schedules are drawn for one collective; found netreduce + ring; allowed: the jobs of"),
+        (["mixed-spine-leaf"], "schedules are drawn for one protocol; found netreduce + ring; allowed: the jobs of"),
         (["hierarchical"], ("cannot be hunted in: until when its jobs must have ended is not worked out; found "
                            "parallel_netreduce; allowed: netreduce, atp, binomial_tree, ")),
         (["atp", "--set", "switch.program=forward"], ("cannot be hunted in: nothing is aggregated, so no sum can be "
@@ -176,24 +176,24 @@ def test_ctrl_c_ends_with_130_and_keeps_the_state(tmp_path):
                                                        "them or more; found 2;")),
         (["rack", "--set", "transport.timeout=11"], "timeouts would expire without any fault"),
         (["--set", "job.size=4"], ("a hunt without a scenario draws everything but code of your own; found "
-                                  "'job.size=4'; allowed: switch.program=PATH.py:CLASS, job.collective=PATH.py:NAME, "
+                                  "'job.size=4'; allowed: switch.program=PATH.py:CLASS, job.protocol=PATH.py:NAME, "
                                   "transport.recovery=RECOVERY, or give a SCENARIO")),
         (["--set", "transport.recovery=sack"], "no schedule is drawn for that recovery; found 'sack'; allowed: gbn"),
-        (["--program", "atp", "--set", "transport.recovery=irn"], "no schedule is drawn for that recovery; found 'irn"),
+        (["--protocol", "atp", "--set", "transport.recovery=irn"], "schedule is drawn for that recovery; found 'irn"),
         (["--set", "switch.program=forward"], "infer the protocol that this switch program serves; found forward"),
         (["rack", "--fabric"], ("--fabric: a scenario has its topology already; found rack; allowed: --fabric, or a "
                                "SCENARIO")),
-        (["--fabric", "--program", "switchml"], ("--fabric: draws fabrics for NetReduce; found --program switchml; "
-                                                "allowed: without --program, or --program netreduce")),
-        (["--pfc", "--program", "atp"], "--pfc: draws PFC for NetReduce; found --program atp; allowed: without"),
+        (["--fabric", "--protocol", "switchml"], ("--fabric: draws fabrics for NetReduce; found --protocol switchml; "
+                                                "allowed: without --protocol, or --protocol netreduce")),
+        (["--pfc", "--protocol", "atp"], "--pfc: draws PFC for NetReduce; found --protocol atp; allowed: without"),
         (["rack", "--pfc"], "--pfc: a scenario has its topology already; found rack; allowed: --pfc, or a SCENARIO"),
         (["--pfc", "--guided"], "--pfc: PFC is drawn around random schedules; found --guided; allowed: --pfc, or"),
         (["--pfc", "--fabric"], "argument --fabric: not allowed with argument --pfc"),
-        (["--program", "forward"], ("--program: nothing is drawn for that program; found 'forward'; allowed: "
+        (["--protocol", "forward"], ("--protocol: nothing is drawn for that protocol; found 'forward'; allowed: "
                                     "netreduce, atp, binomial_tree, ")),
-        (["switchml", "--program", "switchml"], ("--program: a scenario has its program already; found switchml; "
-                                                "allowed: --program, or a SCENARIO")),
-        (["--program", "switchml", "--set", "switch.program=netreduce"],
+        (["switchml", "--protocol", "switchml"], ("--protocol: a scenario has its protocol already; found switchml; "
+                                                "allowed: --protocol, or a SCENARIO")),
+        (["--protocol", "switchml", "--set", "switch.program=netreduce"],
             "a hunt needs a program that sums; found 'netreduce'; allowed: switchml, or PATH.py:CLASS"),
         (["--schedules", "0"], "argument --schedules: found '0'; allowed: a whole number from 1 to 1000000000"),
         (["--jobs", "999"], "argument --jobs: found '999'; allowed: a whole number from 1 to 256"),
@@ -341,7 +341,7 @@ def test_tables_that_an_own_program_lacks_are_not_counted(tmp_path, capsys):
     file = tmp_path / "mine.py"
     file.write_text(_QUIET.format(module="switchml", base="SwitchMlProgram", hidden={"SlotChanged"}))
     words = ["--schedules", 24, "--set", f"switch.program={file}:Mine", "--out"]
-    assert hunt("--program", "switchml", *words, tmp_path / "h") == 0
+    assert hunt("--protocol", "switchml", *words, tmp_path / "h") == 0
     told = capsys.readouterr().out
     assert "Transitions of the tables: none to count (" in told
     assert f"  not counted: slot: tables of our switch programs; {file}:Mine reported no step of them" in " ".join(
@@ -362,7 +362,7 @@ def test_tables_that_an_own_program_lacks_are_not_counted(tmp_path, capsys):
 def test_an_own_program_that_tells_the_steps_of_our_tables_is_counted_as_ours(tmp_path, capsys):
     file = tmp_path / "mine.py"
     file.write_text(_QUIET.format(module="switchml", base="SwitchMlProgram", hidden=set()))
-    words = ["--program", "switchml", "--schedules", 64, "--set", f"switch.program={file}:Mine"]
+    words = ["--protocol", "switchml", "--schedules", 64, "--set", f"switch.program={file}:Mine"]
     assert hunt(*words, "--out", tmp_path / "h", "--json") == 0
     steps = json.loads(capsys.readouterr().out)["transitions"]
     assert (steps["held"], steps["lacks"]) == (14, [])

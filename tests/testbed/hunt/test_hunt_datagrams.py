@@ -25,7 +25,7 @@ def hunt(*words):
 
 def test_schedules_of_switchml_tell_the_steps_of_its_slots(tmp_path, capsys):
     out = tmp_path / "h"
-    assert hunt("--program", "switchml", "--schedules", 64, "--out", out, "--json") == 0
+    assert hunt("--protocol", "switchml", "--schedules", 64, "--out", out, "--json") == 0
     captured = capsys.readouterr()
     document = json.loads(captured.out)
     assert document["hunt"] == "Hunt in switchml"
@@ -40,7 +40,7 @@ def test_schedules_of_switchml_tell_the_steps_of_its_slots(tmp_path, capsys):
 
 @pytest.mark.parametrize("program", ["atp", "esa"])
 def test_steps_of_servers_are_told_beside_those_of_slots(tmp_path, capsys, program):
-    assert hunt("--program", program, "--schedules", 24, "--out", tmp_path / "h", "--json") == 0
+    assert hunt("--protocol", program, "--schedules", 24, "--out", tmp_path / "h", "--json") == 0
     document = json.loads(capsys.readouterr().out)
     taken = {name.split()[0] for name in document["coverage"]["transitions"]}
     assert taken == {"slot", "block"}
@@ -49,7 +49,7 @@ def test_steps_of_servers_are_told_beside_those_of_slots(tmp_path, capsys, progr
 
 
 def test_steps_of_grid_are_told_with_its_plans(tmp_path, capsys):
-    assert hunt("--program", "grid", "--schedules", 60, "--out", tmp_path / "h", "--json") == 0
+    assert hunt("--protocol", "grid", "--schedules", 60, "--out", tmp_path / "h", "--json") == 0
     document = json.loads(capsys.readouterr().out)
     coverage = document["coverage"]
     assert {name.split()[0] for name in coverage["transitions"]} == {"slot", "block"}

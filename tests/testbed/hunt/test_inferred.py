@@ -37,6 +37,7 @@ def test_the_protocol_is_that_of_the_nearest_base_of_ours(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["Plain", "EsaLike"])
+@pytest.mark.protocols("switchml")
 def test_a_program_that_could_serve_several_is_refused(tmp_path, name):
     file = tmp_path / "mine.py"
     file.write_text(_FILE)

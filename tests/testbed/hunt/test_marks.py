@@ -15,8 +15,10 @@ from workloads.machine import Event
 
 
 def reached(mark: SearchMark, *events: Event, step: str | None = None) -> bool:
+    """As `behaviours_of` asks."""
     marking = Marking({"m": mark})
-    return any(name == "m" for event in events for name in marking.see(Record(0, "s1", event), step))
+    heeded = [event for event in events if marking.heeds(type(event), step)]
+    return any(name == "m" for event in heeded for name in marking.see(Record(0, "s1", event), step))
 
 
 def resent(block: int, cause: str = "timeout") -> DatagramResent:

@@ -17,7 +17,7 @@ from testbed.hunt.shrink_hosts import in_one_rack, moved_together
 from testbed.hunt.survival_datagrams import must_end_ns
 from testbed.plan import make_plan
 from testbed.scenario import dump_scenario, parse_scenario
-from testbed.scenario.job import Straggler
+from testbed.scenario.keys.job import Straggler
 from tests.support.datagram_planted import DATAGRAM_PLANTED
 from tests.testbed.hunt.test_survival_datagrams import SHAPE, atp, calm
 from topologies import Direction, rack, spine_leaf

@@ -26,6 +26,7 @@ def broken(*history, scenario=None):
 FILLED = step("empty", "new", "filling")
 
 
+@pytest.mark.protocols("switchml")
 def test_a_slot_is_where_its_last_step_left_it():
     assert broken(FILLED, step("filling", "completing", "done")) == []
     assert broken(FILLED, step("empty", "new", "filling", block=1)) == ["slots_follow_table"]

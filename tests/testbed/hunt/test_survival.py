@@ -134,7 +134,7 @@ def test_where_nothing_is_summed_each_further_fault_may_take_the_answers_too():
     hunting."""
     first, second = (Drop(f"d{number}", LINKS[:2], match=Match(attempt=number)) for number in (1, 2))
     summed = replace(with_(first, second, ack_every=16), topology=rack(2, SHAPE))
-    job = replace(summed.job, collective="sharded_ps", size_bytes=8)
+    job = replace(summed.job, protocol="sharded_ps", size_bytes=8)
     plain = replace(summed, switch=SwitchOptions("forward"), job=job)
     assert (disturbance_ns(summed), disturbance_ns(plain)) == (4 * RTO, 6 * RTO)
     assert "faults may hold up progress" in (unsurvivable(plain) or "")

@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from testbed.faults.model import Delay, Drop, Duplicate, Kill, Loss, Match, Pause, RateChange, Reorder, Window
+from testbed.hunt.draw import draw_schedule
 from testbed.hunt.expected import excused, may_fail, unsurvivable
-from testbed.hunt.survival_datagrams import copies_of, must_end_ns, rounds, travel_ns, window_of
+from testbed.hunt.survival_datagrams import all_must_finish, copies_of, must_end_ns, rounds, travel_ns, window_of
 from testbed.plan import make_plan
-from testbed.scenario.job import Straggler
+from testbed.scenario.keys.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import DIRECTIONS, Direction, LinkShape, fat_tree, rack, spine_leaf
 from workloads.wire.aggregation import AGGREGATION_OVERHEAD_BYTES
@@ -25,7 +26,7 @@ def calm(*faults, hosts=4, copies=2, **job) -> Scenario:
     return Scenario(
         name="x", topology=rack(hosts, SHAPE), link=SHAPE, faults=faults, capture=False,
         transport=Transport(path_mtu=256, rto_ns=10 * MS), switch=SwitchOptions(program="switchml", memory=64),
-        job=Job(collective="switchml", copies=copies, **told),
+        job=Job(protocol="switchml", copies=copies, **told),
     )  # fmt: skip
 
 
@@ -46,7 +47,7 @@ def end(*faults, **job) -> int:
 def atp(*faults, kind="atp", leaves=False, aimd=False, **job) -> Scenario:
     """Two workers and a server, for each of two jobs."""
     told = {"size_bytes": 256 * 8, "dtype": "int32", "window_packets": 4, **job}
-    base = Job(collective=kind, server="h6")
+    base = Job(protocol=kind, server="h6")
     jobs = tuple(
         replace(base, name=f"job{n + 1}", number=n + 1, seed_offset=n, hosts=hosts, server=server, **told)
         for n, (hosts, server) in enumerate(((("h1", "h2"), "h3"), (("h4", "h5"), "h6")))
@@ -239,3 +240,22 @@ def test_trouble_ends_with_the_last_of_it():
     assert end(loss, kill) == end(kill, loss) == end(loss)
     late = replace(kill, window=Window(MS, 90 * MS))
     assert end(loss, late) == end(late, loss) >= end(loss) + 40 * MS
+
+
+@pytest.mark.parametrize("kind", ["switchml", "atp", "esa", "dlcp", "repair", "ps"])
+def test_that_all_must_finish_is_known_without_a_plan(kind: str) -> None:
+    drawn = [
+        draw_schedule(3, number, program="forward" if kind == "dlcp" else kind, kind=kind).scenario
+        for number in range(60)
+    ]
+    known = [scenario for scenario in drawn if all_must_finish(scenario)]
+    assert 15 < len(known) < 60
+    assert not any(excused(make_plan(scenario)) for scenario in known)
+
+
+@pytest.mark.parametrize("change", [{"dtype": "int32sat"}, {"dtype": "float32", "fixed_scale": 1e6}])
+def test_sums_that_may_overflow_need_not_finish(change: dict[str, object]) -> None:
+    scenario = calm()
+    assert all_must_finish(scenario)
+    assert not all_must_finish(replace(scenario, job=replace(scenario.job, **change)))
+    assert not all_must_finish(replace(scenario, faults=(Kill("k", "s1", Window(1)),)))

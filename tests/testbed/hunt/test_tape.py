@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 from testbed.hunt.runner import Prey
-from testbed.hunt.tape import Genome, TapeDice
+from testbed.hunt.tape import Genome, TapeDice, draw_value
 
 
 def drawn(dice: Random) -> list[object]:
@@ -55,3 +56,33 @@ def test_the_second_word_is_the_seed_of_the_run_and_changes_nothing_else() -> No
     assert one.seed != other.seed
     assert (one.faults, one.jobs, one.topology) == (other.faults, other.jobs, other.topology)
     assert one.trace
+
+
+def test_a_value_is_drawn_as_by_other_dice_and_afresh_for_a_child() -> None:
+    weights = {"a": 1, "b": 1, "c": 1}
+    assert [draw_value(Random(seed), weights) for seed in range(9)] == [
+        Random(seed).choices(list(weights), list(weights.values()))[0] for seed in range(9)
+    ]
+    words = Genome("t").played(20)
+    fresh = [TapeDice(Genome(f"u{number}", words)) for number in range(30)]
+    children = [TapeDice(Genome(f"u{number}", words, parent=0)) for number in range(30)]
+    assert len({draw_value(dice, weights) for dice in fresh}) == 1
+    assert {draw_value(dice, weights) for dice in children} == set(weights)
+    assert {dice.used for dice in (*fresh, *children)} == {1}
+    assert len({dice.random() for dice in children}) == 1, "what comes next is the parent's"
+
+
+def test_a_child_computes_other_values_and_sends_the_packets_of_its_parent() -> None:
+    prey = Prey(1, 8)
+    parent = TapeDice(Genome("t"))
+    known = prey.drawn(parent, 0).scenario
+    words, seen = Genome("t").played(parent.used), set[tuple[str, str, str]]()
+    for number in range(1, 20):
+        genome = Genome(f"u{number}", words, parent=0)
+        drawn = prey.drawn(TapeDice(genome), number).scenario
+        assert drawn == prey.drawn(TapeDice(genome), number).scenario
+        job = drawn.job
+        seen.add((job.dtype, job.op, job.workload))
+        assert replace(job, dtype=known.job.dtype, op=known.job.op, workload=known.job.workload) == known.job
+        assert drawn.topology == known.topology
+    assert len(seen) > 3

@@ -23,7 +23,7 @@ from testbed.hunt.transitions import (
 from tests.support.roce_frames import envelope
 from workloads.config import QpConfig
 from workloads.rc.endpoint import RcEndpoint
-from workloads.rc.verbs import ReceiveRequest, SendRequest
+from workloads.transports.messages import ReceiveRequest, SendRequest
 from workloads.wire import Aeth, Bth, ImmDt, Opcode, Packet, Reth, encode_packet
 
 

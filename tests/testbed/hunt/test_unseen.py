@@ -6,6 +6,7 @@ from collections import Counter
 from random import Random
 
 import pytest
+from scipy.stats import binomtest
 
 from testbed.hunt.unseen import Unseen, chao2, wilson
 
@@ -41,3 +42,11 @@ def test_intervals_hold_the_truth_in_most_samples() -> None:
         found = chao2(len(counts), often[1], often[2], 60)
         held += found.low <= 1 - len(counts) / 100 <= found.high
     assert held >= 180
+
+
+@pytest.mark.parametrize(("hits", "of"), [(0, 7), (1, 1), (3, 40), (17, 32), (250, 10_000), (9_999, 10_000)])
+def test_wilson_is_that_of_scipy(hits: int, of: int) -> None:
+    """The closed form, since importing scipy.stats takes a second of each hunt."""
+    theirs = binomtest(hits, of).proportion_ci(0.95, method="wilson")
+    found = wilson(hits, of)
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), rel=1e-12, abs=1e-15)

@@ -17,13 +17,13 @@ _LOST = (
 
 
 def _parts(
-    job: str, *, collective: str = "switchml", hosts: int = 2, links: str = "", rest: str = "", link: str = "delay: 1ms"
+    job: str, *, protocol: str = "switchml", hosts: int = 2, links: str = "", rest: str = "", link: str = "delay: 1ms"
 ) -> JctParts:
-    program = {"ring": "forward"}.get(collective, collective)
+    program = {"ring": "forward"}.get(protocol, protocol)
     text = (
         "name: case\nworld: simulated\n"
         f"topology: {{kind: rack, hosts: {hosts}, link: {{rate: 8Mbps, {link}}}{links}}}\n"
-        f"switch: {{program: {program}}}\njob: {{collective: {collective}, {job}}}\ntime_limit: 60s\n{rest}\n"
+        f"switch: {{program: {program}}}\njob: {{protocol: {protocol}, {job}}}\ntime_limit: 60s\n{rest}\n"
     )
     context, parts = with_parts(parse_scenario(text, "case.yaml"))
     assert_sums(context, parts)
@@ -146,7 +146,7 @@ def test_a_queue_of_known_length() -> None:
     """Two workers send to the server h3 at once: one packet waits 1,106 for the other. The server has both at 5,318 and
     sends two results, of which the second is 1,106 later. h1 gets the first."""
     last = {"serialisation": 5530, "propagation": 4000, "queueing": 1106}
-    _check(_parts(_PACKET, collective="ps", hosts=3), path=last)
+    _check(_parts(_PACKET, protocol="ps", hosts=3), path=last)
 
 
 def test_a_switch_stands_still() -> None:
@@ -182,14 +182,14 @@ def test_two_iterations_of_a_straggler() -> None:
 def test_a_ring() -> None:
     """Two chunks of 1,102 bytes, one after the other. The ACK of the first, 62 bytes, leaves before the second."""
     worker = {"serialisation": 4532, "propagation": 3938}
-    found = _parts("size: 2048B, message_packets: 1, window_messages: 1", collective="ring")
+    found = _parts("size: 2048B, message_packets: 1, window_messages: 1", protocol="ring")
     _check(found, path={"serialisation": 4470, "propagation": 4000}, h1=worker, h2=worker)
 
 
 def test_a_ring_of_the_switch() -> None:
     """Three messages of 94, 1,102 and 110 bytes, each sent when the one before is there and acknowledged (62 bytes). h2
     waits for two results and two ACKs, 2,000 each, before it may send, and for the last result when it has sent all."""
-    found = _parts("size: 1024B, message_packets: 1, window_messages: 1", collective="netreduce")
+    found = _parts("size: 1024B, message_packets: 1, window_messages: 1", protocol="netreduce")
     _check(
         found,
         path={"serialisation": 2860, "propagation": 10000},

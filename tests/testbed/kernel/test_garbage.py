@@ -40,8 +40,14 @@ def test_what_was_frozen_before_stays_frozen() -> None:
 def test_the_collector_looks_seldom_and_as_before_afterwards() -> None:
     before = gc.get_threshold()
     with seldom():
-        assert gc.get_threshold()[0] == 200_000
+        assert gc.get_threshold()[0] == 100_000
     assert gc.get_threshold() == before
+    try:
+        gc.set_threshold(300_000, *before[1:])
+        with seldom():
+            assert gc.get_threshold()[0] == 300_000
+    finally:
+        gc.set_threshold(*before)
 
 
 def test_a_collector_that_is_off_stays_off() -> None:

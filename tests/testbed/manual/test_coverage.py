@@ -12,7 +12,7 @@ from testbed.manual import coverage
 
 
 def test_every_kind_of_hunt_is_there_with_its_steps_and_marks() -> None:
-    found = json.loads(coverage.DATA.read_text(encoding="utf-8"))
+    found = coverage.hunted()
     assert set(found) == {RACK, FABRIC, *PROTOCOLS}, "python -m benchmarks.hunt_coverage writes it"
     for kind, data in found.items():
         held, impossible = steps_of_kind(kind)
@@ -23,10 +23,17 @@ def test_every_kind_of_hunt_is_there_with_its_steps_and_marks() -> None:
 
 def test_the_page_names_what_was_never_taken_and_why_the_rest_cannot_be() -> None:
     page = coverage.all_coverage()
-    for data in json.loads(coverage.DATA.read_text(encoding="utf-8")).values():
+    for data in coverage.hunted().values():
         steps = data["transitions"]
         assert all(f"`{step}`" in page for step in (*steps["never"], *steps["impossible"]))
         assert all(why in page for why in steps["impossible"].values())
+
+
+def test_a_protocol_that_is_not_installed_is_left_out(monkeypatch, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    data = json.loads(coverage.DATA.read_text(encoding="utf-8"))
+    monkeypatch.setattr(coverage, "DATA", tmp_path / "coverage.json")
+    coverage.DATA.write_text(json.dumps({"gone": data[RACK], RACK: data[RACK]}))
+    assert list(coverage.hunted()) == [RACK]
 
 
 def test_a_mark_that_no_schedule_reached_is_never(monkeypatch, tmp_path) -> None:  # type: ignore[no-untyped-def]

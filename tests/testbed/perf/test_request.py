@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from testbed.perf.request import PerfRequest, resolved, sweep_of
-from testbed.scenario.known import names_where
+from testbed.scenario.protocols.known import names_where
 from testbed.sweeps.scenario_points import make_points
 from workloads.errors import ScenarioError
 
@@ -39,6 +39,7 @@ def test_packets_are_as_large_as_the_protocol_allows():
     assert "path_mtu: 1024" in found["switchml 1024"]
 
 
+@pytest.mark.protocols("switchml")
 def test_other_collectives_run_over_all_that_can_out_of_place():
     assert set(points(PerfRequest("rack", (1024,), collective="all_to_all", world="simulated"))) == {"pairwise 1024"}
     found = points(PerfRequest("rack", (1024,), collective="broadcast", root=2, op="max", world="simulated"))
@@ -95,7 +96,7 @@ def test_iterations(asked, size, world, counts):
         ),
         (
             PerfRequest("shift", (4,)),
-            "shift: job.collective: is no all_reduce; found shift; allowed: a collective that sums, or --protocol",
+            "shift: job.protocol: is no all_reduce; found shift; allowed: a collective that sums, or --protocol",
         ),
         (
             PerfRequest("rack", (4,), collective="all_gather", root=1),
@@ -115,6 +116,7 @@ def test_iterations(asked, size, world, counts):
         ),
     ],
 )
+@pytest.mark.protocols("switchml", "ring")
 def test_what_cannot_be_measured(request_, text):
     with pytest.raises(ScenarioError) as caught:
         resolved(request_)

@@ -20,7 +20,7 @@ RACK = "topology: {kind: rack, hosts: 5}"
 FABRIC = "topology: {kind: spine_leaf, leaves: 3, spines: 2, hosts_per_leaf: 2}"
 
 
-def planned(text: str = "job: {collective: atp}", topology: str = RACK, program: str = "atp", **more: Any) -> Plan:
+def planned(text: str = "job: {protocol: atp}", topology: str = RACK, program: str = "atp", **more: Any) -> Plan:
     overrides = [f"{key.replace('__', '.')}={value}" for key, value in more.items()]
     return make_plan(
         parse_scenario(f"name: x\n{topology}\nswitch: {{program: {program}}}\n{text}\n", "x.yaml", overrides)
@@ -47,16 +47,16 @@ def test_the_last_host_is_the_server() -> None:
 
 
 def test_another_host_may_be_the_server() -> None:
-    plan = planned("job: {collective: atp, server: h2}")
+    plan = planned("job: {protocol: atp, server: h2}")
     assert [worker.name for worker in plan.workers] == ["h1", "h3", "h4", "h5"]
     assert [worker.collective.rank for worker in plan.workers] == [0, 1, 2, 3]
     assert [server.name for server in plan.servers] == ["h2"]
 
 
 @pytest.mark.parametrize(("text", "topology"), [
-    ("job: {collective: atp, size: 50kB, window_packets: 9}", RACK),
-    ("job: {collective: atp, copies: 2}", RACK),
-    ("job: {collective: atp}", FABRIC),
+    ("job: {protocol: atp, size: 50kB, window_packets: 9}", RACK),
+    ("job: {protocol: atp, copies: 2}", RACK),
+    ("job: {protocol: atp}", FABRIC),
 ])  # fmt: skip
 def test_workers_server_and_switches_agree(text: str, topology: str) -> None:
     plan = planned(text, topology, switch__memory=33)
@@ -79,10 +79,10 @@ def test_workers_server_and_switches_agree(text: str, topology: str) -> None:
 
 
 def test_two_jobs_have_one_server_or_one_each() -> None:
-    one = planned("job: {collective: atp, copies: 2}")
+    one = planned("job: {protocol: atp, copies: 2}")
     assert [[job.job for job in server.jobs] for server in one.servers] == [[1, 2]]
     entries = "jobs: [{name: a, hosts: [h1, h2], server: h5}, {name: b, hosts: [h3, h4], server: h6}]"
-    two = planned(f"job: {{collective: atp}}\n{entries}", "topology: {kind: rack, hosts: 6}")
+    two = planned(f"job: {{protocol: atp}}\n{entries}", "topology: {kind: rack, hosts: 6}")
     assert [(server.name, [job.job for job in server.jobs]) for server in two.servers] == [("h5", [1]), ("h6", [2])]
 
 
@@ -104,7 +104,7 @@ def test_one_switch_has_one_level() -> None:
 
 def test_racks_add_first_and_the_switch_of_the_server_collects() -> None:
     """h6 at leaf3 is the server, and h5 its neighbour."""
-    plan = planned("job: {collective: atp}", FABRIC)
+    plan = planned("job: {protocol: atp}", FABRIC)
     racks = ((0, 1), (2, 3), (4,))
     found = {name: own[0].levels for name, own in jobs(plan).items() if own}
     assert found == {
@@ -116,7 +116,7 @@ def test_racks_add_first_and_the_switch_of_the_server_collects() -> None:
 
 
 def test_a_server_may_be_alone_at_its_switch() -> None:
-    plan = planned("job: {collective: atp, hosts: [h1, h2], server: h5}", FABRIC)
+    plan = planned("job: {protocol: atp, hosts: [h1, h2], server: h5}", FABRIC)
     assert {name: own[0].levels for name, own in jobs(plan).items() if own} == {
         "leaf1": RackLevels(((0, 1),), 0, False),
         "leaf3": RackLevels(((0, 1),), None, True),
@@ -132,12 +132,12 @@ def test_where_nothing_sums_the_server_sends_to_each() -> None:
 
 
 def test_what_one_scale_makes_of_floats_saturates() -> None:
-    plan = planned("job: {collective: atp, quantisation: 'fixed:1e6'}")
+    plan = planned("job: {protocol: atp, quantisation: 'fixed:1e6'}")
     assert {(worker.fixed_scale, worker.collective.arithmetic.dtype) for worker in workers(plan)} == {(1e6, "float32")}
     told = [job.arithmetic.dtype for server in plan.servers for job in server.jobs]
     told += [job.arithmetic.dtype for switch in plan.switches for job in switch.jobs]
     assert set(told) == {"int32sat"}
-    plain = planned("job: {collective: atp, quantisation: exponents}")
+    plain = planned("job: {protocol: atp, quantisation: exponents}")
     assert {worker.fixed_scale for worker in workers(plain)} == {None}
     assert {job.arithmetic.dtype for switch in plain.switches for job in switch.jobs} == {"float32"}
 
@@ -145,7 +145,7 @@ def test_what_one_scale_makes_of_floats_saturates() -> None:
 def test_keys_arrive() -> None:
     knobs = "{preempt: false, age: shift1, free: ack, ps_copy: false, reminder: false, reclaim: false}"
     plan = planned(
-        "job: {collective: esa, priority: las, priority_x0: 0.5, dtype: int32sat, window_packets: 7}", program="esa",
+        "job: {protocol: esa, priority: las, priority_x0: 0.5, dtype: int32sat, window_packets: 7}", program="esa",
         switch__knobs=knobs, transport__aimd="false", transport__rto="3ms",
     )  # fmt: skip
     worker = workers(plan)[0]
@@ -158,7 +158,7 @@ def test_keys_arrive() -> None:
     )
     assert {switch.knobs for switch in plan.switches} == {AggregatorKnobs(False, "shift1", "ack", False, False, False)}
     assert not plan.servers[0].jobs[0].remind
-    assert planned("job: {collective: esa}", program="esa").servers[0].jobs[0].remind
+    assert planned("job: {protocol: esa}", program="esa").servers[0].jobs[0].remind
     assert not planned().servers[0].jobs[0].remind, "reminders are ESA's"
 
 
@@ -167,7 +167,7 @@ def test_links_of_sums_count_once() -> None:
     up, down = ("h1-s1", Direction.UP), ("h5-s1", Direction.DOWN)
     assert {data_flows(planned())[use] for use in (up, down)} == {1}
     assert data_flows(planned(program="forward"))[down] == 4
-    assert data_flows(planned("job: {collective: atp, copies: 2}"))[down] == 2
+    assert data_flows(planned("job: {protocol: atp, copies: 2}"))[down] == 2
 
 
 def test_a_server_in_its_second_life_knows_it() -> None:

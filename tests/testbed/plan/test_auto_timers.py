@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from testbed.plan import Plan, make_plan
+from testbed.plan import Plan, auto_timers, make_plan
+from testbed.plan.auto_timers import processor_wait_ns
 from testbed.plan.timers import RoundTrip, Timer, Timers
 from testbed.scenario import load_scenario
 from testbed.scenario.model import Scenario
@@ -82,7 +83,7 @@ def test_a_sum_waits_for_the_slowest_worker() -> None:
     assert trip.slower_ns == 300_000_000
     assert _ns(_planned("straggler", "transport.timeout=auto"), "timeout") >= 300_000_000
     # Answers on a ring come from the next host's endpoint, whatever its worker computes.
-    ring = _planned("straggler", "transport.timeout=auto", "job.collective=ring", "switch.program=forward")
+    ring = _planned("straggler", "transport.timeout=auto", "job.protocol=ring", "switch.program=forward")
     assert ring.timers.trip.slower_ns == 0
 
 
@@ -99,7 +100,43 @@ def test_both_worlds_have_the_same_timers(name: str) -> None:
     simulated, emulated = (make_plan(load_scenario(name, (), world=world)) for world in ("simulated", "emulated"))
     assert simulated.timers == emulated.timers
     dilated = make_plan(load_scenario(name, ["dilation=20"], world="emulated"))
-    assert dilated.timers == emulated.timers  # in emulated time
+    assert dilated.timers.each == emulated.timers.each  # in emulated time
+
+
+def test_a_process_waits_for_the_turns_of_all_others() -> None:
+    assert processor_wait_ns(10, 2, 1) == 16_000_000
+    assert processor_wait_ns(10, 2, 20) == 800_000
+    assert processor_wait_ns(10, 4, 1) == 6_000_000
+    assert processor_wait_ns(4, 4, 1) == processor_wait_ns(3, 4, 1) == 0
+
+
+@pytest.mark.parametrize("recovery", ["gbn", "irn"])
+def test_real_time_covers_a_wait_for_a_processor(monkeypatch: pytest.MonkeyPatch, recovery: str) -> None:
+    monkeypatch.setattr(auto_timers, "processors", lambda: 2)
+    changes = [
+        "switch.program=forward",
+        "topology.hosts=8",
+        "topology.link.rate=1Gbps",
+        f"transport.recovery={recovery}",
+    ]
+    changes += ["job.protocol=mesh", "job.size=4B"]
+
+    def planned(world: str, *more: str) -> Plan:
+        return make_plan(load_scenario("rack", [*changes, *more], world=world))
+
+    virtual, real, dilated = (
+        planned("simulated"),
+        planned("emulated", "dilation=1"),
+        planned("emulated", "dilation=100"),
+    )
+    assert virtual.timers.processor_ns == 0
+    assert real.timers.processor_ns == 14_000_000  # eight hosts and a switch
+    assert _ns(virtual, "timeout") < 14_000_000 < _ns(real, "timeout") == 4096 << 12
+    assert {qp.timeout_code for worker in real.ring_workers for qp in worker.queue_pairs} == {12}
+    assert real.timers.document["processor_ns"] == 14_000_000
+    assert dilated.timers.each == virtual.timers.each
+    assert real.timers.each[1:] == virtual.timers.each[1:]  # they only have packets sent again
+    assert _ns(planned("emulated", "dilation=1", "transport.timeout=5"), "timeout") == 4096 << 5
 
 
 def test_connections_that_share_a_link_lengthen_the_timer_of_irn() -> None:

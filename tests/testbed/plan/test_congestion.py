@@ -5,7 +5,7 @@ import pytest
 from testbed.plan import make_plan, udp_ends
 from testbed.plan.congestion import PRESETS, scaled_dcqcn, time_scale
 from testbed.scenario.model import BackgroundFlow, DcqcnOptions
-from testbed.scenario.names import DCQCN_PRESETS
+from testbed.scenario.protocols.names import DCQCN_PRESETS
 from tests.support.simulation import rack_plan
 from topologies import LinkShape, rack
 

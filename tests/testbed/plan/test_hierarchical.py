@@ -13,12 +13,12 @@ from topologies import LinkShape, machines
 SHAPE = LinkShape()
 
 
-def plan_of(collective: str, count: int = 3, each: int = 2, seed: int = 1, elements: int = 25) -> Plan:
-    program = "netreduce" if collective == "parallel_netreduce" else "forward"
+def plan_of(protocol: str, count: int = 3, each: int = 2, seed: int = 1, elements: int = 25) -> Plan:
+    program = "netreduce" if protocol == "parallel_netreduce" else "forward"
     return make_plan(
         Scenario(
             "t", machines(count, each, SHAPE), SHAPE, seed=seed, switch=SwitchOptions(program),
-            job=Job(collective=collective, size_bytes=4 * elements), transport=Transport(),
+            job=Job(protocol=protocol, size_bytes=4 * elements), transport=Transport(),
         )
     )  # fmt: skip
 
@@ -53,9 +53,9 @@ def test_tencent_has_chains_to_and_from_the_first_worker_and_a_ring_of_those() -
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("collective", "phase"), [("parallel_netreduce", "netreduce"), ("tencent", "masters")])
-def test_a_machine_of_one_worker_has_nothing_to_do_inside(collective: str, phase: str) -> None:
-    assert [(name, names) for name, _, names in phases(plan_of(collective, 3, 1))] == [(phase, ("h1", "h2", "h3"))]
+@pytest.mark.parametrize(("protocol", "phase"), [("parallel_netreduce", "netreduce"), ("tencent", "masters")])
+def test_a_machine_of_one_worker_has_nothing_to_do_inside(protocol: str, phase: str) -> None:
+    assert [(name, names) for name, _, names in phases(plan_of(protocol, 3, 1))] == [(phase, ("h1", "h2", "h3"))]
 
 
 def test_the_pieces_of_a_machine_are_the_gradient() -> None:
@@ -69,9 +69,9 @@ def everything(ring: PlannedRing, of: Callable[[int], tuple[bytes, bytes, int]])
     return [of(rank) for rank in range(len(ring.members))]
 
 
-@pytest.mark.parametrize("collective", ["parallel_netreduce", "tencent"])
-def test_both_ends_of_every_connection_agree(collective: str) -> None:
-    plan = plan_of(collective)
+@pytest.mark.parametrize("protocol", ["parallel_netreduce", "tencent"])
+def test_both_ends_of_every_connection_agree(protocol: str) -> None:
+    plan = plan_of(protocol)
     flows = []
     for ring in planned_rings(plan.workers):
         for rank, member in enumerate(ring.members):

@@ -14,7 +14,7 @@ TEXT = """name: three
 topology: {kind: rack, hosts: 8, link: {rate: 20Mbps}, links: {h4-s1: {rate: 10Mbps}}}
 switch: {program: switchml, memory: 30}
 transport: {path_mtu: 256}
-job: {collective: switchml, window_packets: 9}
+job: {protocol: switchml, window_packets: 9}
 jobs:
   - {workers: 3, size: 4kB}
   - {id: 40, hosts: [h8, h4], model: alexnet, scale: 50000, compute: {ratio: 3}, straggler: {rank: 1, delay: 2ms, slowdown: 1.5}}

@@ -16,7 +16,7 @@ SHAPE, UP, DOWN = LinkShape(), Direction.UP, Direction.DOWN
 
 
 def plan_of(topology: Topology, seed: int = 1) -> Plan:
-    scenario = Scenario("t", topology, SHAPE, seed=seed, job=Job(collective="ring"), switch=SwitchOptions("forward"))
+    scenario = Scenario("t", topology, SHAPE, seed=seed, job=Job(protocol="ring"), switch=SwitchOptions("forward"))
     return make_plan(scenario)
 
 
@@ -89,7 +89,7 @@ def test_what_a_leaf_sums_takes_every_spine_in_equal_shares() -> None:
 def test_the_phases_of_a_worker_do_not_add_up() -> None:
     """Two workers of 100 Mbit/s share an uplink of 100; inside its machine each has its links for itself, phase by
     phase."""
-    scenario = Scenario("t", machines(2, 2, SHAPE), SHAPE, job=Job(collective="parallel_netreduce"))
+    scenario = Scenario("t", machines(2, 2, SHAPE), SHAPE, job=Job(protocol="parallel_netreduce"))
     assert overbooked(make_plan(scenario)) == {
         ("m1-s1", UP), ("m1-s1", DOWN), ("m2-s1", UP), ("m2-s1", DOWN),
     }  # fmt: skip
@@ -137,7 +137,7 @@ def test_chains_and_pairs_send_what_their_steps_say(name: str, gradients: dict[s
 def test_what_trees_add_loads_each_of_their_links_once(multipath: str, share: float) -> None:
     """Workers in eight racks, the server in the last one: above a rack, and above a pod, one sum is left. Where packets
     are sprayed four trees share it."""
-    job = Job(collective="ps", own=PsKeys(aggregation=True), dtype="int32")
+    job = Job(protocol="ps", own=PsKeys(aggregation=True), dtype="int32")
     topology = replace(fat_tree(4, SHAPE), multipath=multipath)
     flows = data_flows(make_plan(Scenario("t", topology, SHAPE, job=replace(job, server="h16"))))
     assert flows["h1-edge1", UP] == flows["h16-edge8", DOWN] == 1.0

@@ -6,7 +6,7 @@ import pytest
 
 from switch_nodes.config import LeafLinks, RingMember, SpineLinks
 from testbed.plan import Plan, make_plan
-from testbed.scenario.job import Straggler
+from testbed.scenario.keys.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from topologies import LinkShape, rack, spine_leaf
 
@@ -96,7 +96,7 @@ def test_leaves_sum_racks_and_spines_the_racks_sums() -> None:
 
 
 def test_the_network_of_a_ring_all_reduce_sums_nothing() -> None:
-    job, switch = Job(collective="ring"), SwitchOptions(program="forward")
+    job, switch = Job(protocol="ring"), SwitchOptions(program="forward")
     plan = plan_of(topology=spine_leaf((2, 1), 3, LinkShape()), job=job, switch=switch)
     assert {config.rings for config in plan.switches} == {()}
     assert plan.racks == ()

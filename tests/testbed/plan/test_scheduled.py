@@ -14,23 +14,23 @@ from topologies import LinkShape, rack
 SHAPE = LinkShape()
 
 
-def plan_of(collective: str, hosts: int, seed: int = 1, recovery: str = "gbn") -> Plan:
+def plan_of(protocol: str, hosts: int, seed: int = 1, recovery: str = "gbn") -> Plan:
     return make_plan(
         Scenario(
             "t", rack(hosts, SHAPE), SHAPE, seed=seed, switch=SwitchOptions("forward"),
-            job=Job(collective=collective, size_bytes=400), transport=Transport(recovery=recovery),
+            job=Job(protocol=protocol, size_bytes=400), transport=Transport(recovery=recovery),
         )
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("collective", SCHEDULES)
-def test_every_phase_of_the_schedule_is_a_ring_of_two(collective: str) -> None:
-    plan = plan_of(collective, 6)
+@pytest.mark.parametrize("protocol", SCHEDULES)
+def test_every_phase_of_the_schedule_is_a_ring_of_two(protocol: str) -> None:
+    plan = plan_of(protocol, 6)
     told = {
         (ring.phase, ring.collective.kind, ring.names, ring.members[0].workload.elements)
         for ring in planned_rings(plan.workers)
     }
-    schedule = SCHEDULES[collective](6, 100)
+    schedule = SCHEDULES[protocol](6, 100)
     assert told == {
         (phase.name, phase.kind, tuple(f"h{rank + 1}" for rank in phase.ranks), phase.elements) for phase in schedule
     }

@@ -16,9 +16,9 @@ _RACKS = """\
 name: racks
 topology: {kind: spine_leaf, leaves: 2, spines: 1, hosts_per_leaf: 4, link: {rate: 100Mbps}, uplink: {rate: 150Mbps}}
 switch: {program: forward}
-job: {collective: ring, hosts: [h1, h5], size: 8kB}
+job: {protocol: ring, hosts: [h1, h5], size: 8kB}
 """
-_OTHER = "beside=[{job: {collective: ring, hosts: [h2, h6], size: 8kB}}]"
+_OTHER = "beside=[{job: {protocol: ring, hosts: [h2, h6], size: 8kB}}]"
 
 
 def _plan(name: str = "mixed-atp-rabenseifner") -> Plan:
@@ -27,7 +27,7 @@ def _plan(name: str = "mixed-atp-rabenseifner") -> Plan:
 
 def test_every_collective_plans_its_own_hosts_and_the_run_has_all_of_them() -> None:
     plan = _plan()
-    assert [part.scenario.job.collective for part in plan.parts] == ["atp", "rabenseifner", "repair"]
+    assert [part.scenario.job.protocol for part in plan.parts] == ["atp", "rabenseifner", "repair"]
     assert plan.workers == tuple(worker for part in plan.parts for worker in part.workers)
     assert [server.name for server in plan.servers] == ["h5"]
     assert plan.connections == plan.parts[1].connections != ()

@@ -27,7 +27,7 @@ FILE = """\
 name: sparse
 topology: {kind: rack, hosts: 4, link: {rate: 20Mbps}}
 switch: {program: sparse_sums}
-job: {collective: sparse_sums, size: 20kB, iterations: 2, window_packets: 4}
+job: {protocol: sparse_sums, size: 20kB, iterations: 2, window_packets: 4}
 faults:
   - {kind: drop, name: lost, links: [h2-s1], direction: down, match: {kind: sum, sequence: SUM, attempt: 1}}
   - {kind: drop, name: lost-again, links: [h1-s1], direction: up, match: {kind: plan, attempt: 1}}
@@ -162,7 +162,7 @@ def test_timelines_tell_its_packets(site: Path) -> None:
 
 
 def test_it_is_hunted_in(site: Path) -> None:
-    done = tb(site, "hunt", "--program", "sparse_sums", "--schedules", "20", "--jobs", "1", "--out", "hunt")
+    done = tb(site, "hunt", "--protocol", "sparse_sums", "--schedules", "20", "--jobs", "1", "--out", "hunt")
     assert "Verdict: PASS      no schedule broke a rule" in done.stdout, done.stdout + done.stderr
 
 

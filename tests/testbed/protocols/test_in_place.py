@@ -8,8 +8,8 @@ import pytest
 
 from testbed.runs.run import judge_scenario
 from testbed.scenario import parse_scenario
-from testbed.scenario.known import names_where
-from testbed.scenario.protocol import KeyGroup
+from testbed.scenario.protocols.known import names_where
+from testbed.scenario.protocols.protocol import KeyGroup
 from testbed.sweeps.protocols import under_protocol
 from workloads.errors import ScenarioError
 
@@ -40,9 +40,9 @@ def test_a_result_takes_the_place_of_the_gradient(name):
 
 
 def test_a_protocol_that_reads_its_gradient_late_refuses_it():
-    data = {**_LOSSY, "job": {**_LOSSY["job"], "collective": "recursive_doubling"}, "switch": {"program": "forward"}}
+    data = {**_LOSSY, "job": {**_LOSSY["job"], "protocol": "recursive_doubling"}, "switch": {"program": "forward"}}
     with pytest.raises(ScenarioError) as caught:
         parse_scenario(json.dumps(data), "test")
     text = " ".join(str(caught.value).split())
-    assert "job.in_place: collective recursive_doubling still reads its gradient when parts of the result" in text
-    assert "job.collective: atp, esa, netreduce, ps, ring, switchml" in text
+    assert "job.in_place: protocol recursive_doubling still reads its gradient when parts of the result" in text
+    assert "job.protocol: atp, esa, netreduce, ps, ring, switchml" in text

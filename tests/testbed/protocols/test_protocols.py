@@ -1,4 +1,4 @@
-"""Every collective is one value, and whoever needs to know something of it finds it there."""
+"""Every protocol is one value, and whoever needs to know something of it finds it there."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from testbed.hunt.schedule import Survival
 from testbed.plan import make_plan
 from testbed.plan.contract import PlannedProtocol, planned_protocol
 from testbed.scenario import load_scenario
-from testbed.scenario.contract import scenario_protocol
-from testbed.scenario.known import collectives, names_where, programs, protocol_of
-from testbed.scenario.named import protocol_names
-from testbed.scenario.names import DTYPES
-from testbed.scenario.protocol import KnownProtocol
+from testbed.scenario.checks.contract import scenario_protocol
+from testbed.scenario.protocols.known import names_where, programs, protocol_of, summaries
+from testbed.scenario.protocols.named import protocol_names
+from testbed.scenario.protocols.names import DTYPES
+from testbed.scenario.protocols.protocol import KnownProtocol
 from tests.support.floors import ROOT
 from workloads.errors import InternalError, ScenarioError
 
 NAMES = protocol_names()
 
 
-def test_every_folder_is_a_collective() -> None:
+def test_every_folder_is_a_protocol() -> None:
     found = {path.name for path in (ROOT / "testbed" / "protocols").iterdir() if path.is_dir()}
     found -= {"parts", "__pycache__"}
     assert sorted(found) == list(NAMES)
@@ -36,7 +36,7 @@ def test_every_folder_is_a_collective() -> None:
 def test_a_module_holds_the_value_of_its_name(name: str) -> None:
     protocol = whole_protocol(name)
     assert protocol.name == name
-    assert collectives[name] == protocol.summary
+    assert summaries[name] == protocol.summary
     assert set(protocol.programs) <= set(programs)
     assert (type(protocol).order is Protocol.order) != protocol.result().is_exact
     assert (type(protocol).blocks is Protocol.blocks) == protocol.repairs_losses()
@@ -73,18 +73,18 @@ class Half(KnownProtocol):
 def test_a_class_without_the_methods_of_a_floor_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     half = Half(name="half", summary="half")
     for ask in (scenario_protocol, planned_protocol, judged_protocol, whole_protocol):
-        monkeypatch.setattr(f"{ask.__module__}.protocol_of", lambda collective: half)
+        monkeypatch.setattr(f"{ask.__module__}.protocol_of", lambda name: half)
         with pytest.raises(ScenarioError, match=r"protocol half lacks methods; found Half; allowed: a class that der"):
             ask("half")
 
 
 def test_nobody_is_known_by_another_name() -> None:
-    with pytest.raises(InternalError, match="there is no collective 'telepathy'"):
+    with pytest.raises(InternalError, match="there is no protocol 'telepathy'"):
         protocol_of("telepathy")
     with pytest.raises(KeyError):
-        collectives["telepathy"]
-    assert "telepathy" not in collectives
-    assert list(collectives) == list(NAMES)
+        summaries["telepathy"]
+    assert "telepathy" not in summaries
+    assert list(summaries) == list(NAMES)
     assert len(programs) == len(list(programs))
     assert "steer" not in programs
 
@@ -119,14 +119,14 @@ def test_names_by_answer_are_in_the_order_of_the_list() -> None:
     ("scenario", "name"),
     [("rack", "netreduce"), ("ring", "ring"), ("hierarchical", "parallel_netreduce"), ("esa", "esa")],
 )
-def test_a_scenario_is_planned_by_its_collective(scenario: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scenario_is_planned_by_its_protocol(scenario: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = load_scenario(scenario)
-    assert loaded.job.collective == name
+    assert loaded.job.protocol == name
     asked = []
     own = planned_protocol(name)
 
-    def found(collective: str) -> PlannedProtocol:
-        asked.append(collective)
+    def found(name: str) -> PlannedProtocol:
+        asked.append(name)
         return own
 
     monkeypatch.setattr("testbed.plan.plan.planned_protocol", found)

@@ -71,7 +71,7 @@ def test_a_run_that_only_repeats_itself_is_shown_as_such():
 
 
 def test_time_says_how_far_a_run_is_where_nothing_else_does_and_only_while_it_can():
-    plan = small_plan(collective="ring", program="forward")
+    plan = small_plan(protocol="ring", program="forward")
     about_ns = 1e9 * time_need(plan).about_s
     progress = Progress(plan, lambda line: None)
     progress(a_record(round(about_ns / 2), "h1", "MessageReceived", message=0, crc32=0))
@@ -81,19 +81,19 @@ def test_time_says_how_far_a_run_is_where_nothing_else_does_and_only_while_it_ca
     progress.close()
 
 
-@pytest.mark.parametrize("collective", ["ring", "shift"])
-def test_other_collectives(collective):
-    plan = small_plan(collective=collective, program="forward")
+@pytest.mark.parametrize("protocol", ["ring", "shift"])
+def test_other_collectives(protocol):
+    plan = small_plan(protocol=protocol, program="forward")
     progress = Progress(plan, lambda line: None)
     for second in (0, 6):
         progress(a_record(second * 10**9, "h1", "MessageReceived", message=second, crc32=0))
-    assert ("results" in progress.state().text) == (collective == "shift")
+    assert ("results" in progress.state().text) == (protocol == "shift")
     progress.close()
 
 
 def test_an_iteration_is_complete_when_the_jobs_that_have_it_are_through():
     text = (
-        "name: two\ntopology: {kind: rack, hosts: 4}\nswitch: {program: switchml}\njob: {collective: switchml}\n"
+        "name: two\ntopology: {kind: rack, hosts: 4}\nswitch: {program: switchml}\njob: {protocol: switchml}\n"
         "jobs: [{workers: 2}, {workers: 2, iterations: 2}]\n"
     )
     lines = []

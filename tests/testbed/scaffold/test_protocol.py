@@ -14,10 +14,11 @@ from testbed.cli import main
 from testbed.scaffold.protocol import files_of_protocol
 from tests.support.emulated import needs_root
 from tests.support.packages import install
+from tests.support.traces import node, write_trace
 
 TOP = Path(__file__).resolve().parents[3]
 CHOSEN = (
-    "switchml-lossy", "--set", "job.collective=two_thirds", "--set", "switch.program=two_thirds", "--set",
+    "switchml-lossy", "--set", "job.protocol=two_thirds", "--set", "switch.program=two_thirds", "--set",
     "job.size=20kB", "--set", "job.iterations=1",
 )  # fmt: skip
 
@@ -40,17 +41,27 @@ def tb(site: Path, *words: str, module: str = "testbed") -> subprocess.Completed
 def test_it_runs_is_judged_and_replayed_by_its_name(site: Path) -> None:
     done = tb(site, "run", *CHOSEN, "--world", "simulated", "-q", "--json", "--out", "first")
     document = json.loads(done.stdout)
-    assert (done.returncode, document["verdict"], document["collective"]) == (0, "pass", "two_thirds")
+    assert (done.returncode, document["verdict"], document["protocol"]) == (0, "pass", "two_thirds")
     assert document["environment"]["own_code"].endswith("(ina-testbed-two_thirds 0.1)")
     assert document["reference"]["sums"] == "two_thirds"
     # A file may name it: that is no code on a command line.
-    assert "collective: two_thirds" in (site / "first/scenario.yaml").read_text(encoding="utf-8")
+    assert "protocol: two_thirds" in (site / "first/scenario.yaml").read_text(encoding="utf-8")
     done = tb(site, "replay", "first", "-q", "--out", "second")
     assert "no differences" in done.stdout, done.stderr
 
 
+@pytest.mark.protocols("ring")
+def test_it_sums_for_a_trace(site: Path) -> None:
+    write_trace(site / "trace", [[node(0, "all_reduce", comm_size=40_000), node(1, "all_gather", comm_size=900)]] * 4)
+    words = ("--workload", "trace/", "--world", "simulated", "-q", "--json", "--out", "traced")
+    done = tb(site, "run", *CHOSEN[:5], *words)
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["verdict"]) == (0, "pass"), done.stderr
+    assert {check["name"] for check in document["checks"]} >= {"bit_exact", "exactly_once"}
+
+
 def test_it_is_hunted_in(site: Path) -> None:
-    done = tb(site, "hunt", "--program", "two_thirds", "--schedules", "20", "--jobs", "1", "--out", "hunt")
+    done = tb(site, "hunt", "--protocol", "two_thirds", "--schedules", "20", "--jobs", "1", "--out", "hunt")
     assert "Verdict: PASS      no schedule broke a rule" in done.stdout, done.stderr
 
 
@@ -76,7 +87,7 @@ def test_its_code_is_linted_and_formatted(site: Path) -> None:
     ("file", "old", "new", "told"),
     [
         ("__init__.py", 'plan_as("switchml", scenario)', '{}["nothing"]',
-         "two_thirds/__init__.py:33: the protocol's own code failed in plan: KeyError: 'nothing'"),
+         "two_thirds/__init__.py:37: the protocol's own code failed in plan: KeyError: 'nothing'"),
         ("worker.py", "        return SwitchMlWorker(",
          "        raise ValueError('no worker')\n        return SwitchMlWorker(",
          "two_thirds/worker.py:39: the protocol's own code failed in create: ValueError: no worker"),

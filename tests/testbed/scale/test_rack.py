@@ -16,12 +16,12 @@ from workloads.errors import ScenarioError
 GBPS = 10**9
 
 
-@pytest.mark.parametrize("collective", list(rack_models()))
+@pytest.mark.parametrize("protocol", list(rack_models()))
 @pytest.mark.parametrize("hosts", [2, 4, 8])
 @pytest.mark.parametrize("delay", [0, 20_000])
-def test_flow_and_message_level_agree(collective, hosts, delay):
+def test_flow_and_message_level_agree(protocol, hosts, delay):
     point = RackPoint(hosts, 1_000_000, 10 * GBPS, delay, 64, 4)
-    assert flow_level(collective, point).seconds == pytest.approx(message_level(collective, point).seconds, rel=0.05)
+    assert flow_level(protocol, point).seconds == pytest.approx(message_level(protocol, point).seconds, rel=0.05)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_a_bad_slowdown_is_named_and_nothing_else(value):
     assert "\n" not in text
 
 
-@pytest.mark.parametrize("place", ["description: {}", "job: {{collective: {}}}", "faults: [{{kind: {}}}]", "{}: 1"])
+@pytest.mark.parametrize("place", ["description: {}", "job: {{protocol: {}}}", "faults: [{{kind: {}}}]", "{}: 1"])
 def test_half_of_a_surrogate_pair_is_refused(place):
     text = _errors(_RACK + place.format('"x\\ud800"') + "\n")
     assert "a.yaml:4: half of a surrogate pair; found \\ud800" in text
@@ -48,16 +48,16 @@ def test_control_characters_are_shown_escaped():
     assert "\x1b" not in _errors(f'{_RACK}"a\\e[31m": 1\n')
 
 
-@pytest.mark.parametrize(("collective", "program"), [("ring", "forward"), ("netreduce", "netreduce")])
+@pytest.mark.parametrize(("protocol", "program"), [("ring", "forward"), ("netreduce", "netreduce")])
 @pytest.mark.parametrize("hosts", [33, 64])
-def test_a_rack_of_up_to_64_hosts(collective, program, hosts):
+def test_a_rack_of_up_to_64_hosts(protocol, program, hosts):
     text = (
         f"name: a\nworld: simulated\ntopology: {{kind: rack, hosts: {hosts}}}\nswitch: {{program: {program}}}\n"
-        f"job: {{size: {4 * hosts}B, collective: {collective}}}\n"
+        f"job: {{size: {4 * hosts}B, protocol: {protocol}}}\n"
     )
     assert len(make_plan(parse_scenario(text, "a.yaml")).workers) == hosts
     more = text.replace(f"hosts: {hosts}", "hosts: 65").replace(f"{4 * hosts}B", "260B")
-    if collective == "ring":
+    if protocol == "ring":
         assert len(make_plan(parse_scenario(more, "a.yaml")).workers) == 65
     else:
         assert "a.yaml:3: topology: a switch of netreduce sums at most 64 hosts; found 65" in _errors(more)

@@ -54,6 +54,7 @@ def test_the_text_is_as_agreed(name, monkeypatch):
             "topology.hosts=1",
             "--set: topology.hosts: out of range; found 1; allowed: a whole number from 2 to 1024",
         ),
+        ("job.collective=netreduce", "--set: job.collective: this key has a new name; allowed: protocol"),
         (
             "topology.hots=4",
             "--set: topology.hots: unknown key; allowed: kind, hosts, link, links; did you mean 'hosts'?",

@@ -11,9 +11,9 @@ from testbed.faults.opcodes import DATA_OPCODES
 from testbed.plan import make_plan
 from testbed.reading.yamlfile import parse_yaml
 from testbed.scenario import Scenario, builtin_names, dump_scenario, load_scenario, parse_scenario
-from testbed.scenario.clocks import Clocks
 from testbed.scenario.geometry import geometry_of, packet_bytes
-from testbed.scenario.job import Straggler
+from testbed.scenario.keys.clocks import Clocks
+from testbed.scenario.keys.job import Straggler
 from topologies import Direction
 from workloads.errors import ScenarioError
 from workloads.wire import Opcode
@@ -40,7 +40,7 @@ transport: {path_mtu: 4096, verb: send, recovery: gbn, timeout: 14, retry_count:
             dcqcn: {time_scale: 40, gain: 0.01, recovery_steps: 3, preset: hpcc, alpha_timer: 1ms, increase_timer: 2ms,
                     byte_counter: 3MB, cnp_interval: 4ms, cut_period: 5ms, additive_increase: 6Mbps,
                     hyper_increase: 7Mbps, min_rate: 8Mbps, burst: 9us}}
-job: {collective: netreduce, workload: synthetic, size: 2MiB, dtype: int32, op: max, iterations: 3, message_packets: 8,
+job: {protocol: netreduce, workload: synthetic, size: 2MiB, dtype: int32, op: max, iterations: 3, message_packets: 8,
       window_messages: 3, credit: received, hello: false, fallback: ring,
       straggler: {rank: 2, delay: 100ms}, pipelined: false, hosts: [h4, h1, h3]}
 clocks: {offset: 500ms, drift: 100ppm}
@@ -89,7 +89,7 @@ def test_every_key_arrives_where_it_belongs():
         (40.0, 0.01, 10**6, 2 * 10**6, 3 * 10**6, 4 * 10**6, 5 * 10**6, 6 * 10**6, 7 * 10**6, 8 * 10**6, 9000, 3,
          "hpcc"),
     )  # fmt: skip
-    assert (job.collective, job.workload, job.size_bytes, job.dtype, job.op) == (
+    assert (job.protocol, job.workload, job.size_bytes, job.dtype, job.op) == (
         "netreduce", "synthetic", 2 << 20, "int32", "max",
     )  # fmt: skip
     assert (job.iterations, job.message_packets, job.window_messages) == (3, 8, 3)
@@ -105,9 +105,32 @@ def test_every_key_arrives_where_it_belongs():
     assert [host.name for host in scenario.ranks] == ["h4", "h1", "h3"]
 
 
+@pytest.mark.parametrize(
+    ("job", "program"),
+    [
+        ("{}", "netreduce"), ("{protocol: ring}", "forward"), ("{protocol: switchml}", "switchml"),
+        ("{protocol: dlcp}", "forward"), ("{protocol: dlcp, over: ina}", "dlcp"),
+        ("{protocol: staged, chain: vgg16, strategy: DP}", "netreduce"),
+        ("{protocol: staged, chain: vgg16, strategy: DP, all_reduce: ring, hello: false}", "forward"),
+    ],
+)  # fmt: skip
+def test_switches_run_the_program_of_the_protocol(job, program):
+    text = f"{_MINIMAL}job: {job}\nswitch: {{memory: 1000}}\n"
+    scenario = parse_scenario(text, "x.yaml")
+    assert (scenario.switch.program, scenario.switch.memory) == (program, 1000)
+    assert parse_scenario(dump_scenario(scenario), "copy.yaml") == scenario
+
+
+def test_a_program_that_the_file_or_the_command_line_names_is_kept():
+    text = f"{_MINIMAL}job: {{protocol: atp}}\n"
+    assert parse_scenario(f"{text}switch: {{program: forward}}\n", "x.yaml").switch.program == "forward"
+    assert parse_scenario(text, "x.yaml", ["switch.program=forward"]).switch.program == "forward"
+    assert parse_scenario(text, "x.yaml", ["switch={program: forward}"]).switch.program == "forward"
+
+
 def test_the_keys_of_datagrams_arrive():
     text = (
-        f"{_MINIMAL}switch: {{program: switchml}}\ntransport: {{rto: 5ms}}\njob: {{collective: switchml, copies: 1, "
+        f"{_MINIMAL}switch: {{program: switchml}}\ntransport: {{rto: 5ms}}\njob: {{protocol: switchml, copies: 1, "
         f"window_packets: 12}}\n"
     )
     scenario = parse_scenario(text, "datagrams.yaml")
@@ -116,7 +139,7 @@ def test_the_keys_of_datagrams_arrive():
 
 def test_the_framing_of_switchml_arrives():
     text = (
-        f"{_MINIMAL}switch: {{program: switchml}}\ntransport: {{framing: uc, uc_packets: 3}}\njob: {{collective: "
+        f"{_MINIMAL}switch: {{program: switchml}}\ntransport: {{framing: uc, uc_packets: 3}}\njob: {{protocol: "
         f"switchml}}\n"
     )
     scenario = parse_scenario(text, "uc.yaml")
@@ -132,7 +155,7 @@ def test_the_recovery_of_connections_arrives():
 
 def test_what_only_aggregation_in_slots_knows_arrives():
     knobs = "{preempt: false, age: minus1, free: ack, ps_copy: false, reminder: false, reclaim: false}"
-    text = f"{_MINIMAL}switch: {{program: esa, knobs: {knobs}}}\ntransport: {{aimd: false}}\njob: {{collective: esa}}\n"
+    text = f"{_MINIMAL}switch: {{program: esa, knobs: {knobs}}}\ntransport: {{aimd: false}}\njob: {{protocol: esa}}\n"
     scenario = parse_scenario(text, "esa.yaml")
     assert dataclasses.astuple(scenario.switch.knobs) == (False, "minus1", "ack", False, False, False)
     assert not scenario.transport.aimd
@@ -140,7 +163,7 @@ def test_what_only_aggregation_in_slots_knows_arrives():
 
 
 def test_a_server_that_nobody_programs_may_be_told_not_to_remind():
-    text = f"{_MINIMAL}switch: {{program: forward, knobs: {{reminder: false}}}}\njob: {{collective: esa}}\n"
+    text = f"{_MINIMAL}switch: {{program: forward, knobs: {{reminder: false}}}}\njob: {{protocol: esa}}\n"
     assert not parse_scenario(text, "esa.yaml").switch.knobs.reminder
 
 

@@ -64,7 +64,7 @@ def _shape(name: str, path: Path_) -> tuple[object, ...]:
     data = _data(name)
     section = at(data, path[:2]) if len(path) > 1 and path[0] == "faults" else {}
     of = section.get("kind") if isinstance(section, dict) else None
-    kinds = [data.get(key, {}).get(word) for key, word in (("job", "collective"), ("topology", "kind"))]
+    kinds = [data.get(key, {}).get(word) for key, word in (("job", "protocol"), ("topology", "kind"))]
     return (*(0 if isinstance(part, int) else part for part in path), *kinds, of)
 
 

@@ -16,6 +16,13 @@ _INT32 = {
     "never_sends_again": ("deadlock", 1),
 }  # fmt: skip
 """planted bug -> (check, faults) with 2 workers, 2 slots and 3 blocks"""
+_TIERS = "topology={kind: spine_leaf, leaves: 2, spines: 1, hosts_per_leaf: [2, 1]}"
+_OF_TIERS = {
+    "leaf AnyBlock": ("bit_exact", 1), "leaf NoVersion": ("stuck", 0), "leaf NeverRepeats": ("stuck", 1),
+    "leaf NoReplay": ("stuck", 1), "leaf AnswersByRack": ("bit_exact", 0), "leaf SpreadsByPartial": ("bit_exact", 0),
+    "leaf KeepsAnswer": ("bit_exact", 0), "leaf ForgetsSum": ("bit_exact", 1),
+}  # fmt: skip
+"""the other five send more than they need, count wrongly, or need a worker that breaks the rules"""
 _ONE_SLOT = {
     "NeverForgets": ("stuck", 0), "AddsToTheOldSum": ("bit_exact", 0), "FirstByCount": ("exactly_once", 0),
 }  # fmt: skip
@@ -34,6 +41,24 @@ def test_every_state_of_a_small_switchml_is_good() -> None:
     assert found["local"]["h1"] == found["local"]["h2"], "workers are alike"
 
 
+@pytest.mark.parametrize(("size", "faults"), [([3, 1, 2], 1), ([3, 2, 2], 1), ([3, 1, 2], 2)], ids=str)
+def test_every_state_of_two_tiers_is_good(size: list[int], faults: int) -> None:
+    """Leaves that sum their racks, and the root of their partial sums."""
+    found = interpreted("counted", "switchml", size, faults, [_TIERS])
+    assert found["violations"] == []
+    assert found["limit"] == ""
+    assert found["states"] > 1000
+    assert set(found["local"]) == {"h1", "h2", "h3", "leaf1", "leaf2", "spine1"}
+    assert found["local"]["leaf1"] > found["local"]["leaf2"] > 1, "leaf1 sums two workers"
+
+
+def test_equal_states_of_two_tiers_take_the_same_steps() -> None:
+    """What a leaf counts is forgotten, and nothing that decides."""
+    found = interpreted("compared", "switchml", [3, 1, 2], 1, [_TIERS])
+    assert found["differences"] == []
+    assert min(found["compared"].values()) > 5, found["compared"]
+
+
 def test_the_reduction_omits_states_and_no_end() -> None:
     reduced, full = (interpreted("counted", "switchml", [2, 1, 2], 1, [], full) for full in (False, True))
     assert reduced["states"] < full["states"]
@@ -48,8 +73,9 @@ def test_the_reduction_omits_states_and_no_end() -> None:
         ([2, 2, 3], 1, [], _INT32),
         ([2, 1, 4], 0, [], _ONE_SLOT),
         ([2, 1, 2], 0, ["job.dtype=float32", "job.iterations=2"], _FLOATS),
+        ([3, 1, 3], 1, [_TIERS], _OF_TIERS),
     ],
-    ids=["int32", "one slot", "float32"],
+    ids=["int32", "one slot", "float32", "two tiers"],
 )
 def test_planted_bugs_are_found_with_the_fewest_faults(
     size: list[int], faults: int, overrides: list[str], expected: dict[str, tuple[str, int]]

@@ -2,9 +2,35 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 
+from testbed.protocols import names
+from testbed.states.contract import Explored
+from testbed.states.forgotten import Forgotten
+from tests.support.floors import ROOT
+from tests.support.left_out import left_out
 from tests.support.states_cases import interpreted
+
+TABLES = [
+    table
+    for name in sorted({*names()} - left_out())
+    if (ROOT / "testbed/protocols" / name / "states.py").exists()
+    and isinstance(table := getattr(import_module(f"testbed.protocols.{name}.states"), "EXPLORED", None), Explored)
+]
+
+
+def test_what_is_forgotten_is_there() -> None:
+    """A name that its class has no more would make each value of the new one a state, and a search endless."""
+    assert len(TABLES) >= 3
+    missing = []
+    for kind, name in {at for table in TABLES for at in Forgotten(table).named}:
+        files = (ROOT / f"{each.__module__.replace('.', '/')}.py" for each in kind.__mro__)
+        texts = [file.read_text(encoding="utf-8") for file in files if file.is_file()]
+        if not any(f"self.{name}" in text or f"    {name}:" in text for text in texts):
+            missing.append(f"{kind.__name__}.{name}")
+    assert missing == []
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,14 @@ MB, MS = 1_000_000, 1_000_000
 CHAIN = Chain("c", (Operator("a", 400 * MB, 200 * MB, 80 * MS), Operator("b", 900 * MB, 40 * MB, 8 * MS)))
 
 
-def rack(collective: str, *overrides: str, devices: int | None = None) -> MeasuredFabric:
-    return MeasuredFabric("rack", overrides, collective, 1000, devices)
+def rack(protocol: str, *overrides: str, devices: int | None = None) -> MeasuredFabric:
+    return MeasuredFabric("rack", overrides, protocol, 1000, devices)
 
 
-@pytest.mark.parametrize("collective", ["netreduce", "ring", "switchml", "atp", "esa"])
+@pytest.mark.parametrize("protocol", ["netreduce", "ring", "switchml", "atp", "esa"])
 @pytest.mark.parametrize("strategy", [("DP", "MP"), ("MP", "DP"), ("DP", "DP")])
-def test_what_is_measured_is_near_what_is_predicted(collective: str, strategy: tuple[str, ...]) -> None:
-    fabric = rack(collective)
+def test_what_is_measured_is_near_what_is_predicted(protocol: str, strategy: tuple[str, ...]) -> None:
+    fabric = rack(protocol)
     found = measured(fabric, CHAIN, strategy)
     assert found.verdict == "pass"
     assert found.exit_code == 0
@@ -39,7 +39,7 @@ def test_devices_follow_from_the_fabric() -> None:
 
 def test_the_job_of_the_scenario_gives_way() -> None:
     scenario = scenario_of(rack("ring", "job.message_packets=8", devices=2), CHAIN, ("DP", "MP"))
-    assert (scenario.job.collective, scenario.switch.program, scenario.world) == ("staged", "forward", "simulated")
+    assert (scenario.job.protocol, scenario.switch.program, scenario.world) == ("staged", "forward", "simulated")
     assert (scenario.job.hosts, scenario.job.message_packets) == (("h1", "h2"), 8)
     assert scenario.job.own.splits() == ("DP", "MP")
     assert scenario.job.own.chain.operators == CHAIN.operators

@@ -73,9 +73,9 @@ def test_the_exit_code(verdicts: tuple[str, ...], code: int) -> None:
 
 def test_json_and_csv_say_the_same() -> None:
     document = json.loads(to_json(rows("pass", "fail")))
-    assert (document["schema"], document["chain"], document["devices"]) == (1, "mine", 2)
+    assert (document["schema"], document["chain"], document["devices"]) == (2, "mine", 2)
     assert document["bandwidth_bytes_per_s"] == 100.0
-    assert document["fabric"] == {"scenario": "rack", "set": ["seed=3"], "collective": "ring", "divide": 10}
+    assert document["fabric"] == {"scenario": "rack", "set": ["seed=3"], "protocol": "ring", "divide": 10}
     assert document["operators"][1] == {
         "name": "b", "weights_bytes": 10, "activations_bytes": 400, "compute_s": 1.0
     }  # fmt: skip

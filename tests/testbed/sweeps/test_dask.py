@@ -13,6 +13,7 @@ from testbed.sweeps import dask as ours
 from testbed.sweeps.engine import run_sweep
 from testbed.sweeps.scenario_engine import run_scenario_sweep
 from testbed.sweeps.scenario_loader import SweepWords
+from testbed.sweeps.scenario_model import Point
 from testbed.sweeps.where import computing, computing_models
 from workloads.errors import HostCapabilityError, ScenarioError
 
@@ -76,6 +77,23 @@ def test_points_in_real_time_need_a_worker_with_root(
     assert set(valid) == {("simulated", "done"), ("emulated", "failed")}
     (reason,) = {outcome.reason for outcome in done.outcomes if outcome.status == "failed"}
     assert reason == f"no worker of {cluster.scheduler_address} has root, which the emulated world needs"
+
+
+def test_what_a_worker_raises_is_an_outcome_of_its_point_and_ends_a_sweep_of_models(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ours, "compute_point", _raises)
+    monkeypatch.setattr(ours, "compute_batch", _raises)
+    points = [Point((), seed, "simulated", "") for seed in range(2)]
+    found = dict(ours.compute_points(cluster.scheduler_address, points))
+    assert sorted(found) == [0, 1]
+    assert {(each["status"], each["reason"]) for each in found.values()} == {("failed", "lost: nothing is there")}
+    with pytest.raises(LookupError, match="nothing is there"):
+        list(ours.compute_batches(cluster.scheduler_address, [[]]))
+
+
+def _raises(*_: object, **__: object) -> None:
+    raise LookupError("nothing is there")
 
 
 def _nobody() -> bool:

@@ -8,12 +8,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from testbed.sweeps.dask import compute_points
+from testbed.sweeps.scenario_model import Point
+from workloads.errors import LabError
+
 ROOT = Path(__file__).resolve().parents[3]
-pytest.importorskip("distributed", reason="the extra `dask` is not installed")
+Client = pytest.importorskip("distributed", reason="the extra `dask` is not installed").Client
 
 _OTHER = """
 from distributed import versions
@@ -138,6 +144,28 @@ def test_a_sweep_does_not_wait_for_workers_that_are_gone(start: Start, tmp_path:
     code, said = ended(running)
     assert code == 75
     assert said.endswith(f"{address}: this Dask scheduler has lost all of its workers; {GOES_ON}"), said
+
+
+def test_a_result_that_was_done_is_not_waited_for_when_the_last_worker_dies_with_it(
+    start: Start, tmp_path: Path
+) -> None:
+    """The scheduler would compute it again on a worker that does not come."""
+    address, _ = scheduler(start, tmp_path)
+    only = worker(start, address)
+    points = [Point((), seed, "simulated", f"a scenario that is none: {seed}") for seed in range(2)]
+    results = compute_points(address, points)
+    seen = [next(results)]
+    with Client(address, set_as_default=False) as watching:
+        wait_for(lambda: watching.run_on_scheduler(_all_done))
+    only.kill()
+    with suppress(LabError):
+        seen += results
+    assert {index for index, _ in seen} <= {0, 1}
+    assert {outcome["status"] for _, outcome in seen} == {"invalid"}
+
+
+def _all_done(dask_scheduler: Any) -> bool:
+    return all(task.state == "memory" for task in dask_scheduler.tasks.values())
 
 
 def test_a_scheduler_without_workers_and_workers_without_the_package_are_refused(start: Start, tmp_path: Path) -> None:

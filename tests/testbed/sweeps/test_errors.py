@@ -22,6 +22,7 @@ def test_every_file_has_its_text():
 
 
 @pytest.mark.parametrize("name", _NAMES)
+@pytest.mark.protocols("ring")
 def test_the_text_is_as_agreed(name, monkeypatch):
     monkeypatch.chdir(_FOLDER)
     with pytest.raises(ScenarioError) as caught:

@@ -10,7 +10,7 @@ import yaml
 import testbed.sweeps
 from testbed.scenario.builtin import find_scenario
 from testbed.scenario.loader import parse_scenario
-from testbed.scenario.named import protocol_names
+from testbed.scenario.protocols.named import protocol_names
 from testbed.sweeps.protocols import _known, under_protocol
 from workloads.errors import ScenarioError
 
@@ -28,7 +28,7 @@ def test_every_protocol_takes_the_place_of_every_other(old: str, new: str) -> No
     scenario = parse_scenario(yaml.safe_dump(under_protocol(before, new)), "changed.yaml")
     assert yaml.safe_dump(before) == kept, "the scenario itself is left alone"
     first = parse_scenario(kept, "first.yaml")
-    assert scenario.job.collective == new
+    assert scenario.job.protocol == new
     assert (scenario.job.size_bytes, scenario.job.iterations, scenario.link) == (
         first.job.size_bytes,
         first.job.iterations,
@@ -45,7 +45,7 @@ def test_its_own_protocol_changes_nothing() -> None:
 
 
 def test_several_jobs_are_not_changed() -> None:
-    with pytest.raises(ScenarioError, match="jobs: has several jobs, whose collectives a sweep does not change"):
+    with pytest.raises(ScenarioError, match="jobs: has several jobs, whose protocols a sweep does not change"):
         under_protocol(data_of("jobs-8"), "esa")
 
 

@@ -310,7 +310,7 @@ def test_an_axis_of_the_command_line_takes_the_place_of_the_files(tmp_path: Path
     points = make_points(sweep)
     assert len(points) == 2 * 3 * 2
     assert "rate: 1Mbps" in points[4].text
-    assert "collective: ring" in points[2].text
+    assert "protocol: ring" in points[2].text
 
 
 def test_a_file_names_no_code_to_run(tmp_path: Path) -> None:

@@ -134,6 +134,7 @@ def test_another_version_of_the_code_computes_anew(tmp_path, monkeypatch):
         ("packet", "testbed/cli/main.py", False),
     ],
 )
+@pytest.mark.protocols("ring")
 def test_the_version_of_a_model_follows_all_that_it_runs(monkeypatch, model, file, heeded):
     changed, read = Path(__file__).parents[3] / file, codeversion._content
     assert changed.is_file()

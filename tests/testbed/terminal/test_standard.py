@@ -118,11 +118,11 @@ talk()
     "words",
     [
         "run s.yaml --json --check own.py:check",
-        "run m.yaml --json --set job.collective=own.py:BF16",
-        "validate m.yaml --json --set job.collective=own.py:BF16",
-        "hunt m.yaml --json --schedules 1 --set job.collective=own.py:BF16",
-        "validate m.yaml --resolved --set job.collective=own.py:BF16",
-        "graph m.yaml --set job.collective=own.py:BF16",
+        "run m.yaml --json --set job.protocol=own.py:BF16",
+        "validate m.yaml --json --set job.protocol=own.py:BF16",
+        "hunt m.yaml --json --schedules 1 --set job.protocol=own.py:BF16",
+        "validate m.yaml --resolved --set job.protocol=own.py:BF16",
+        "graph m.yaml --set job.protocol=own.py:BF16",
     ],
 )
 def test_a_document_is_alone_on_standard_output(folder, words):

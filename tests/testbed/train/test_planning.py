@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.scenario.known import protocols
+from testbed.scenario.protocols.known import protocols
 from testbed.train.planning import TrainingSource, has_one_size, judged_plan, training_plan
 from workloads.errors import ScenarioError
 

@@ -123,6 +123,7 @@ def test_a_table_has_the_size_of_each(tmp_path: Path) -> None:
         ]  # fmt: skip
 
 
+@pytest.mark.protocols("ring")
 def test_a_scenario_runs_what_was_recorded(tmp_path: Path) -> None:
     """Reduce-scatters and all-gathers of a trace stay a ring, next to all-reduces in the switch."""
     written = Written()

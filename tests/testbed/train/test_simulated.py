@@ -92,7 +92,7 @@ def test_datagrams_that_nobody_answers_end_with_the_time_limit():
         (
             "shift",
             (),
-            ("job.collective: a training cannot use this; found shift; allowed: atp, binomial_tree, "),
+            ("job.protocol: a training cannot use this; found shift; allowed: atp, binomial_tree, "),
         ),
         ("rack-int32", (), "job.dtype: a training cannot use this; found int32; allowed: float32"),
         (

@@ -138,7 +138,7 @@ def test_a_program_that_never_joins_is_told_what_is_missing(tmp_path):
         (("train", "rack", "--world", "simulated", "--", "/no/such"), ("tb train: COMMAND: no such program; found "
                                                                       "/no/such")),
         (("train", "rack", "--world", "lab", "--", "true"), "world: no training runs in this world; found lab"),
-        (("train", "shift", "--world", "simulated", "--", "true"), ("job.collective: a training cannot use this; found "
+        (("train", "shift", "--world", "simulated", "--", "true"), ("job.protocol: a training cannot use this; found "
                                                                    "shift")),
         (("train", "rack", "--piece", "1 apple", "--", "true"), "found '1 apple'"),
         (("train", "rack", "--memory", "1kB", "--", "true"), "found '1kB'; allowed: 4KiB to 1024GiB"),

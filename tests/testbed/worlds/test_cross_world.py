@@ -31,7 +31,7 @@ name: both-worlds
 topology: {{kind: rack, hosts: 3, link: {{rate: 50Mbps}}}}
 transport: {{timeout: 15, start_psn: {psn}}}
 switch: {{program: {program}}}
-job: {{collective: {collective}, size: 60kB, message_packets: 8, window_messages: 4}}
+job: {{protocol: {protocol}, size: 60kB, message_packets: 8, window_messages: 4}}
 time_limit: 30s
 dilation: 1
 faults:
@@ -158,10 +158,10 @@ def run(world: str, text: str, folder: Path) -> Run:
 def both(tmp_path, monkeypatch):
     monkeypatch.setenv("INA_STATE_DIR", str(tmp_path / "state"))
 
-    def go(collective: str, psn: str, faults: list[str]) -> tuple[Run, Run]:
-        program = "netreduce" if collective == "netreduce" else "forward"
+    def go(protocol: str, psn: str, faults: list[str]) -> tuple[Run, Run]:
+        program = "netreduce" if protocol == "netreduce" else "forward"
         lines = "\n".join(f"  - {fault}" for fault in faults)
-        text = _BASE.format(collective=collective, psn=psn, program=program, faults=lines)
+        text = _BASE.format(protocol=protocol, psn=psn, program=program, faults=lines)
         runs = tuple(run(world, text, tmp_path / world) for world in ("simulated", "emulated"))
         simulated, emulated = runs
         assert digests(simulated.records) == digests(emulated.records)
@@ -174,8 +174,8 @@ def both(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", FIRST_TRANSMISSIONS)
 def test_the_same_first_transmissions_are_struck(both, name):
-    collective, psn, faults = FIRST_TRANSMISSIONS[name]
-    simulated, emulated = both(collective, psn, faults)
+    protocol, psn, faults = FIRST_TRANSMISSIONS[name]
+    simulated, emulated = both(protocol, psn, faults)
     assert simulated.struck() == emulated.struck()
     assert len(simulated.struck()) >= (4 if name == "drops" else 10)
     assert {fault for fault, _, _ in simulated.struck()} == {fault.split("name: ")[1].split(",")[0] for fault in faults}

@@ -32,8 +32,8 @@ SHAPE, QUICK = LinkShape(), {"timeout_code": 12}
 FABRICS = [spine_leaf([2, 1, 3], 2, SHAPE), fat_tree(4, SHAPE)]
 
 
-def plan_of(topology: Topology, collective: str, *faults: Fault, seed: int = 1) -> Plan:
-    job = {"collective": collective, "size_bytes": 20_000, "message_packets": 8}
+def plan_of(topology: Topology, protocol: str, *faults: Fault, seed: int = 1) -> Plan:
+    job = {"protocol": protocol, "size_bytes": 20_000, "message_packets": 8}
     return rack_plan(seed=seed, topology=topology, job=job, faults=faults, transport=QUICK)
 
 
@@ -44,20 +44,20 @@ def check(plan: Plan) -> list[dict[str, Any]]:
     return records
 
 
-@pytest.mark.parametrize("collective", ["ring", "shift"])
+@pytest.mark.parametrize("protocol", ["ring", "shift"])
 @pytest.mark.parametrize("topology", FABRICS, ids=lambda topology: topology.kind)
-def test_without_faults_nothing_is_sent_twice(topology: Topology, collective: str) -> None:
+def test_without_faults_nothing_is_sent_twice(topology: Topology, protocol: str) -> None:
     """So no path reorders, and no frame is flooded."""
-    records = check(plan_of(topology, collective))
+    records = check(plan_of(topology, protocol))
     assert not of(records, Retransmission, NakSent, FrameRejected)
     told = of(records, SwitchStatistics)
     assert len(told) == len(topology.switches)
     assert {record.event.counters["flooded"] for record in told} == {0}
 
 
-@pytest.mark.parametrize("collective", ["ring", "shift"])
+@pytest.mark.parametrize("protocol", ["ring", "shift"])
 @pytest.mark.parametrize("topology", FABRICS, ids=lambda topology: topology.kind)
-def test_every_packet_fault_between_switches(topology: Topology, collective: str) -> None:
+def test_every_packet_fault_between_switches(topology: Topology, protocol: str) -> None:
     hosts = {host.name for host in topology.hosts}
     links = tuple(link.name for link in topology.links if link.a not in hosts)
     kinds = (
@@ -65,7 +65,7 @@ def test_every_packet_fault_between_switches(topology: Topology, collective: str
         Duplicate("duplicate", links, rate=0.01, delay_ns=50_000), Reorder("reorder", links, rate=0.01,
             delay_ns=300_000),
     )  # fmt: skip
-    records = check(plan_of(topology, collective, *kinds))
+    records = check(plan_of(topology, protocol, *kinds))
     struck = of(records, FaultStruck)
     assert {record.event.fault for record in struck} == {fault.name for fault in kinds}
     # Each direction is served where it is received.
@@ -92,7 +92,7 @@ name: paths
 topology: {kind: spine_leaf, leaves: 3, spines: 2, hosts_per_leaf: [1, 2, 1], link: {rate: 20Mbps}, uplink: {delay: 200us}}
 switch: {program: forward}
 transport: {timeout: 15}
-job: {collective: ring, size: 40kB, message_packets: 8, window_messages: 4}
+job: {protocol: ring, size: 40kB, message_packets: 8, window_messages: 4}
 faults:
   - {kind: loss, name: host-links, links: [h1-leaf1, h3-leaf2], rate: 6%}
   - {kind: loss, name: uplinks, links: [leaf1-spine1, leaf1-spine2, leaf2-spine1, leaf2-spine2], rate: 6%}

@@ -48,23 +48,23 @@ def test_a_built_in_passes(name: str, recoveries: list[str], world: str, tmp_pat
     assert all(fault["strikes"] for fault in result.document["faults"])
     assert result.document["recoveries"] == recoveries
     jobs = result.document["metrics"]["jobs"]["each"]
-    assert " + ".join(dict.fromkeys(job["collective"] for job in jobs)) == result.document["collective"]
+    assert " + ".join(dict.fromkeys(job["protocol"] for job in jobs)) == result.document["protocol"]
 
 
 @pytest.mark.parametrize("beside", _BETWEEN_HOSTS)
 @pytest.mark.parametrize("summed", _SUMMED)
 def test_every_switch_program_forwards_what_is_not_its_own(summed: str, beside: str, tmp_path: Path) -> None:
-    collective, keys, transport = _SUMMED[summed]
-    program = "forward" if collective == "ring" else collective
+    protocol, keys, transport = _SUMMED[summed]
+    program = "forward" if protocol == "ring" else protocol
     data = {
         "name": "pair",
         "world": "simulated",
         "topology": {"kind": "rack", "hosts": 6, "link": {"rate": "100Mbps", "delay": "100us"}},
         "switch": {"program": program, "memory": 64},
         "transport": transport,
-        "job": {"collective": collective, "hosts": ["h1", "h2", "h3"], "size": "60kB", **keys},
+        "job": {"protocol": protocol, "hosts": ["h1", "h2", "h3"], "size": "60kB", **keys},
         "beside": [
-            {"job": {"collective": beside, "hosts": ["h4", "h5", "h6"], "size": "40kB", **_BETWEEN_HOSTS[beside]}}
+            {"job": {"protocol": beside, "hosts": ["h4", "h5", "h6"], "size": "40kB", **_BETWEEN_HOSTS[beside]}}
         ],
         "faults": [{"kind": "loss", "name": "loss", "links": "all", "rate": "1%"}],
     }

@@ -10,6 +10,7 @@ from tests.support.whole_vector_mutants import PLANTED, all_runs
 from workloads.errors import ScenarioError
 
 
+@pytest.mark.protocols("switchml")
 def test_nothing_is_planted_and_nothing_is_found(tmp_path: Path) -> None:
     all_runs(tmp_path)
 

@@ -19,7 +19,7 @@ RUN_BY = {
     "reduce_scatter": "ring", "all_gather": "ring", "all_to_all": "pairwise", "broadcast": "binomial_tree",
     "reduce": "binomial_tree", "send": "mesh", "barrier": "mesh",
 }  # fmt: skip
-OTHERS = [operation for operation, collective in RUN_BY.items() if collective != "mesh"]
+OTHERS = [operation for operation, protocol in RUN_BY.items() if protocol != "mesh"]
 """a mesh runs them, too"""
 RUNS = [*RUN_BY.items(), *product(["all_reduce", *OTHERS], ["mesh"])]
 NETWORKS = {"rack": "rack", "spine-leaf": "spine-leaf-ring"}
@@ -31,9 +31,9 @@ def is_possible(operation: str, size: str) -> bool:
     return not OPERATIONS[operation].sums or size not in ("1B", "999B")
 
 
-def scenario_of(operation: str, collective: str, network: str, hosts: int, loss: str, size: str, world: str):
+def scenario_of(operation: str, protocol: str, network: str, hosts: int, loss: str, size: str, world: str):
     changes = [
-        f"job.collective={collective}", f"job.operation={operation}", "switch.program=forward",
+        f"job.protocol={protocol}", f"job.operation={operation}", "switch.program=forward",
         f"job.size={size}", f"topology.hosts={hosts}", "job.iterations=2",
     ]  # fmt: skip
     if world == "simulated":
@@ -59,7 +59,7 @@ ON_A_RACK = [
 
 
 @pytest.mark.parametrize(
-    ("operation", "collective", "hosts", "size", "loss", "world"),
+    ("operation", "protocol", "hosts", "size", "loss", "world"),
     [
         *((*case, "simulated") for case in ON_A_RACK if (case[2], case[3]) in ((4, "1MB"), (7, "0B"), (7, "999B"))),
         *(
@@ -76,10 +76,8 @@ ON_A_RACK = [
         ),
     ],
 )
-def test_on_a_rack(
-    operation: str, collective: str, hosts: int, size: str, loss: str, world: str, tmp_path: Path
-) -> None:
-    scenario = scenario_of(operation, collective, "rack", hosts, loss, size, world)
+def test_on_a_rack(operation: str, protocol: str, hosts: int, size: str, loss: str, world: str, tmp_path: Path) -> None:
+    scenario = scenario_of(operation, protocol, "rack", hosts, loss, size, world)
     document = run_scenario(scenario, tmp_path / "run").document
     verdicts = {check["name"]: check["verdict"] for check in document["checks"]}
     assert verdicts["bit_exact"] == verdicts["liveness"] == "pass", failed_checks(document)
@@ -87,16 +85,16 @@ def test_on_a_rack(
         assert_passes(document)  # a loss of 1 % may hit no packet of a smaller one
 
 
-@pytest.mark.parametrize(("operation", "collective"), RUNS)
-def test_on_two_tiers(operation: str, collective: str, tmp_path: Path) -> None:
-    scenario = scenario_of(operation, collective, "spine-leaf", 0, "1%", "1MB", "simulated")
+@pytest.mark.parametrize(("operation", "protocol"), RUNS)
+def test_on_two_tiers(operation: str, protocol: str, tmp_path: Path) -> None:
+    scenario = scenario_of(operation, protocol, "spine-leaf", 0, "1%", "1MB", "simulated")
     if operation == "barrier":  # two of one packet each would lose none
         scenario = replace(scenario, job=replace(scenario.job, iterations=50))
     assert_passes(run_scenario(scenario, tmp_path / "run").document)
 
 
-@pytest.mark.parametrize(("operation", "collective"), [run for run in RUNS if not is_possible(run[0], "999B")])
-def test_sums_of_a_part_of_an_element_are_refused(operation: str, collective: str) -> None:
+@pytest.mark.parametrize(("operation", "protocol"), [run for run in RUNS if not is_possible(run[0], "999B")])
+def test_sums_of_a_part_of_an_element_are_refused(operation: str, protocol: str) -> None:
     with pytest.raises(ScenarioError) as caught:
-        scenario_of(operation, collective, "rack", 4, "0", "999B", "simulated")
+        scenario_of(operation, protocol, "rack", 4, "0", "999B", "simulated")
     assert "job.size: not a whole number of elements; found 999 bytes" in str(caught.value)

@@ -47,7 +47,7 @@ def test_a_better_class_gets_the_line(world: str, tmp_path: Path) -> None:
     )
     changes = [
         "topology.hosts=6", "topology.link.rate=20Mbps", "topology.link.drop_low_above=none", "job.hosts=[h1, h3]",
-        "job.collective=ring", "switch.program=forward", "job.size=1MB", f"background=[{flows}]",
+        "job.protocol=ring", "switch.program=forward", "job.size=1MB", f"background=[{flows}]",
     ]  # fmt: skip
     document = run_scenario(load_scenario("priority", changes, world=world), tmp_path / "run").document
     assert_passes(document)

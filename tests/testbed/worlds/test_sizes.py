@@ -22,11 +22,11 @@ SIZES = (2, 3, 4, 8, 16, 24, 32)
 
 
 @pytest.mark.parametrize(
-    ("hosts", "collective"),
-    [(hosts, collective) for collective in ("netreduce", "ring") for hosts in SIZES] + [(MAX_PORTS, "netreduce")],
+    ("hosts", "protocol"),
+    [(hosts, protocol) for protocol in ("netreduce", "ring") for hosts in SIZES] + [(MAX_PORTS, "netreduce")],
 )
-def test_every_host_gets_the_sum_over_links_that_lose(hosts: int, collective: str) -> None:
-    job = {"collective": collective, "size_bytes": 20_000, "message_packets": 4}
+def test_every_host_gets_the_sum_over_links_that_lose(hosts: int, protocol: str) -> None:
+    job = {"protocol": protocol, "size_bytes": 20_000, "message_packets": 4}
     loss = Loss("rain", links=rack_links(hosts), rate=max(0.01, 0.2 / hosts))
     plan = rack_plan(hosts, job=job, faults=(loss,), transport={"timeout_code": 12})
     records = simulate(plan)

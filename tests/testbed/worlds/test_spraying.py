@@ -18,7 +18,7 @@ from tests.support.emulated import needs_root
 from tests.support.passing import assert_passes
 from tests.support.simulation import digests, expected_digests
 
-NETREDUCE = {"job.collective": "netreduce", "switch.program": "netreduce"}
+NETREDUCE = {"job.protocol": "netreduce", "switch.program": "netreduce"}
 
 
 def run(plan: Plan, *, native: bool) -> list[Record]:

@@ -14,6 +14,8 @@ from testbed.runs.run import run_scenario
 from testbed.scenario import load_scenario
 from testbed.scenario.dump import dump_scenario
 from testbed.scenario.loader import parse_scenario
+from testbed.train.planning import TrainingSource
+from tests.support.left_out import without_missing
 from tests.support.passing import assert_passes
 from tests.support.selection import in_both_worlds
 from tests.support.traces import COLLECTIVES, node, write_trace
@@ -50,11 +52,34 @@ def chakra(folder: Path, ranks: int = 4) -> str:
     in_both_worlds([("netreduce",), ("ring",), ("binomial_tree",)], emulated=[("netreduce",), ("ring",)]),
 )
 def test_all_collectives_at_once(all_reduce: str, world: str, tmp_path: Path) -> None:
-    changes = [f"job.workload={chakra(tmp_path / 't')}", f"job.collective={all_reduce}", "job.iterations=2"]
+    changes = [f"job.workload={chakra(tmp_path / 't')}", f"job.protocol={all_reduce}", "job.iterations=2"]
     if all_reduce != "netreduce":
         changes.append("switch.program=forward")
     document = run_scenario(load_scenario("rack-lossy", changes, world=world), tmp_path / "run").document
     assert_passes(document)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "world"),
+    in_both_worlds(
+        [("switchml-lossy",), ("switchml-uc-lossy",), ("atp-lossy",), ("esa-lossy",), ("ps-lossy",), ("grid-lossy",)],
+        emulated=[("switchml-lossy",), ("switchml-uc-lossy",), ("atp-lossy",), ("esa-lossy",), ("ps-lossy",)],
+    ),
+)
+@pytest.mark.protocols("ring")
+def test_sums_in_datagrams(scenario: str, world: str, tmp_path: Path) -> None:
+    plain = load_scenario(scenario)
+    ranks = len(plain.topology.hosts) - bool(plain.job.server)
+    changes = [f"job.workload={chakra(tmp_path / 't', ranks)}", "job.iterations=2"]
+    loaded = load_scenario(scenario, changes, world=world)
+    assert loaded.job.protocol == plain.job.protocol
+    document = run_scenario(loaded, tmp_path / "run").document
+    assert_passes(document)
+    assert document["metrics"]["busbw_bps"] is None
+    if world == "simulated":
+        trace = document["metrics"]["trace"]
+        assert trace["exposed_s"] > 0
+        assert len(trace["each"]) == ranks
 
 
 def test_the_command_line(goal: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,11 +105,34 @@ def test_the_command_line(goal: Path, tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_a_workload_that_is_a_file_makes_the_job_a_trace(goal: Path) -> None:
-    scenario = load_scenario("rack", [f"job.workload={goal}", "job.collective=ring"])
-    assert (scenario.job.collective, scenario.job.own.all_reduce) == ("trace_file", "ring")
+    scenario = load_scenario("rack", [f"job.workload={goal}", "job.protocol=ring"])
+    assert (scenario.job.protocol, scenario.job.own.all_reduce) == ("trace_file", "ring")
     assert scenario.job.size_bytes == 40_000
     again = parse_scenario(dump_scenario(scenario), "again.yaml")
     assert (again.job, again.topology) == (scenario.job, scenario.topology)
+
+
+@pytest.mark.parametrize("protocol", ["switchml", "ps"])
+def test_a_collective_that_runs_files_stays_the_job_s(goal: Path, protocol: str) -> None:
+    ranks = 4 + (protocol == "ps")
+    scenario = load_scenario(protocol, [f"job.workload={goal}", f"topology.hosts={ranks}", "job.divide=2"])
+    assert (scenario.job.protocol, scenario.job.runs) == (protocol, "trace_file")
+    assert (scenario.job.file.workload, scenario.job.size_bytes) == (str(goal), 20_000)
+    assert (scenario.job.own is None) == (protocol == "switchml")
+    again = parse_scenario(dump_scenario(scenario), "again.yaml")
+    assert (again.job, again.topology) == (scenario.job, scenario.topology)
+
+
+def test_the_command_line_with_datagrams(goal: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run"
+    words = ["run", "switchml", "--world", "simulated", "--workload", str(goal), "--set", "job.iterations=1"]
+    assert main([*words, "--out", str(run)]) == 0
+    assert "critical path: 1.00 ms of computing and " in capsys.readouterr().out
+    assert main(["timeline", str(run), "--format", "perfetto", "--out", str(tmp_path / "lanes.json")]) == 0
+    events = json.loads((tmp_path / "lanes.json").read_text())["traceEvents"]
+    threads = {each["args"]["name"] for each in events if each["name"] == "thread_name"}
+    assert {"h1, computing", "h1, communication", "h2, communication", "h3, computing"} <= threads
+    assert main(["replay", str(run), "--out", str(tmp_path / "again")]) == 0
 
 
 def test_a_path_is_found_from_the_folder_of_its_file(goal: Path) -> None:
@@ -106,7 +154,11 @@ def test_there_is_a_host_for_each_rank(goal: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        (["job.collective=switchml"], "job.all_reduce: "),
+        (
+            ["job.protocol=dlcp"],
+            "job.protocol: dlcp runs no workload that is a file; found 'dlcp'; allowed: atp, esa, grid, ps, switchml",
+        ),
+        (["job.all_reduce=switchml"], "job.all_reduce: unknown value"),
         (["job.all_reduce=netreduce", "switch.program=forward"], "job.all_reduce: program forward sums nothing"),
         (["transport.recovery=irn"], "transport.recovery: switches sum for a trace with go-back-N alone; found 'irn'"),
         (["job.dtype=int32sat"], "job.dtype: "),
@@ -114,8 +166,60 @@ def test_there_is_a_host_for_each_rank(goal: Path) -> None:
         (["job.trace_groups=/nowhere.json"], "/nowhere.json: cannot be read"),
     ],
 )
+@pytest.mark.protocols("ring")
 def test_what_is_refused(changes: list[str], text: str, tmp_path: Path) -> None:
-    assert text in refusal(f"job.workload={chakra(tmp_path)}", *changes)
+    assert without_missing(text) in refusal(f"job.workload={chakra(tmp_path)}", *changes)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "changes", "text"),
+    [
+        ("switchml", ["topology.hosts=5"], "job.workload: the trace has 4 ranks; found 5 hosts; allowed: 4 hosts"),
+        ("atp", ["topology.hosts=4"], "job.workload: the trace has 4 ranks; found 3 hosts; allowed: 4 hosts"),
+        ("switchml", ["job.copies=2"], "job.copies: a trace has the network for itself; found 2; allowed: 1"),
+        ("strategy-esa", [], "jobs: a trace has the network for itself; found 3 jobs; allowed: omit `jobs`"),
+        ("switchml", ["job.compute={ratio: 1}"], "job.compute: a trace has its own computing"),
+        ("switchml", ["job.operation=reduce"], "job.operation: a trace says what ranks do; found reduce"),
+        ("switchml", ["job.in_place=true"], "job.in_place: each operation of a trace has a part of its own"),
+        ("ps", ["job.streaming=false", "job.dtype=int32"], "job.streaming: a server that does not stream knows one"),
+        ("atp", ["job.dtype=int32sat"], "job.dtype: partial sums of a ring would clamp early"),
+        ("switchml", ["job.all_reduce=ring"], "job.all_reduce: unknown key"),
+        ("switchml", ["job.divide=0"], "job.divide: out of range"),
+        ("mixed-atp-rabenseifner", [], "job.workload: a workload that is a file has the network for itself"),
+    ],
+)
+@pytest.mark.protocols("ring")
+def test_what_is_refused_next_to_sums_in_datagrams(
+    scenario: str, changes: list[str], text: str, tmp_path: Path
+) -> None:
+    assert text in refusal(f"job.workload={chakra(tmp_path)}", *changes, scenario=scenario)
+
+
+def test_no_models(goal: Path) -> None:
+    text = "name: a\nworld: simulated\ntopology: {kind: rack, hosts: 4}\nswitch: {program: switchml}\n"
+    text += "job: {protocol: switchml, workload: ./t.goal, model: alexnet}\n"
+    with pytest.raises(ScenarioError, match=r"job.model: a trace has its own sizes; found a model, or layers"):
+        parse_scenario(text, "a.yaml", folder=goal.parent)
+
+
+@pytest.mark.protocols("ring")
+def test_no_packets_that_roce_does_not_know(tmp_path: Path) -> None:
+    changes = (
+        f"job.workload={chakra(tmp_path, 8)}",
+        "transport.path_mtu=8192",
+        "topology.link={rate: 20Mbps, mtu: 9000}",
+    )
+    text = "transport.path_mtu: a trace also has RoCE connections, which have no such MTU; found 8192"
+    assert text in refusal(*changes, scenario="grid")
+
+
+@pytest.mark.protocols("ring")
+def test_a_trace_is_neither_hunted_nor_trained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    work = f"job.workload={chakra(tmp_path / 't')}"
+    assert main(["hunt", "switchml", "--set", work, "--out", str(tmp_path / "hunt")]) == 64
+    assert "job.workload: cannot be hunted in: its messages do not follow from the scenario" in capsys.readouterr().err
+    with pytest.raises(ScenarioError, match="a training cannot use this; found a file"):
+        TrainingSource("switchml", (work,)).load()
 
 
 def test_a_trace_that_is_none(tmp_path: Path) -> None:
@@ -135,7 +239,7 @@ def test_sums_of_some_ranks_over_several_switches(tmp_path: Path) -> None:
     groups = f"job.trace_groups={tmp_path}/groups.json"
     text = refusal(f"job.workload={folder}", groups, "topology.hosts_per_leaf=2", scenario="spine-leaf")
     assert "several switches sum over all ranks of a job only; found an all-reduce of ranks 0, 1" in text
-    changes = [f"job.workload={folder}", groups, "job.collective=ring", "topology.hosts_per_leaf=2"]
+    changes = [f"job.workload={folder}", groups, "job.protocol=ring", "topology.hosts_per_leaf=2"]
     assert load_scenario("spine-leaf", changes).job.own.all_reduce == "ring"
 
 

@@ -4,6 +4,7 @@ drawn order; nothing is lost."""
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
@@ -68,8 +69,8 @@ class _Wires:
     def post_send(self, qpn: int, request: SendRequest, now: int) -> None:
         self.sent.append((qpn, request))
 
-    def post_receive(self, qpn: int, request: ReceiveRequest) -> None:
-        self.receives[qpn] = self.receives.get(qpn, 0) + 1
+    def post_receives(self, qpn: int, requests: Sequence[ReceiveRequest]) -> None:
+        self.receives[qpn] = self.receives.get(qpn, 0) + len(requests)
 
     def outstanding_packets(self, qpn: int) -> int:
         return 0

@@ -3,6 +3,7 @@ tests."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,7 +35,7 @@ class Wires:
     def post_send(self, qpn: int, request: SendRequest, now: int) -> None:
         self.sent.append((qpn, request))
 
-    def post_receive(self, qpn: int, request: ReceiveRequest) -> None:
+    def post_receives(self, qpn: int, requests: Sequence[ReceiveRequest]) -> None:
         pass
 
     def outstanding_packets(self, qpn: int) -> int:

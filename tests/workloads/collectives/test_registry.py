@@ -26,7 +26,7 @@ def test_an_unknown_name(call):
     with pytest.raises(ScenarioError) as caught:
         call()
     assert str(caught.value) == (
-        "scenario: job.collective: no ring is of that kind, and the worker's configuration has no phases; found "
+        "scenario: job.protocol: no ring is of that kind, and the worker's configuration has no phases; found "
         "rings; allowed: "
         "netreduce, ring, ring_reduce_scatter, ring_all_gather, shift; any other with the phases of a plan"
     )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from testbed.scenario.names import PRIORITIES as NAMED
+from testbed.scenario.protocols.names import PRIORITIES as NAMED
 from workloads.atp.config import AtpConfig
 from workloads.atp.pressure import Pressure
 from workloads.config import JobShare, WorkloadConfig

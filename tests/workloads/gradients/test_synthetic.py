@@ -26,6 +26,17 @@ def test_a_prefix_does_not_depend_on_the_length():
     assert gradient(elements=70_001).tobytes() == gradient()[:70_001].tobytes()
 
 
+@pytest.mark.parametrize("kind", ["synthetic", "extreme", "special"])
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_any_part_can_be_drawn_by_itself(kind: str, dtype: str):
+    source = create_source(WorkloadConfig(kind, 3, 70_001, 5), 1, 4, dtype)
+    whole = source.gradient(2).copy()
+    for first, count in [(0, 70_001), (0, 0), (70_000, 1), (1, 9), (7, 33_000), (32_767, 2), (32_768, 32_769)]:
+        part = np.empty(count, source.dtype)
+        source.draw(2, first, part)
+        assert part.tobytes() == whole[first : first + count].tobytes()
+
+
 def test_iterations_can_be_asked_in_any_order():
     source = create_source(WorkloadConfig("synthetic", 1, 1000, 5), 0, 2)
     first = source.gradient(0).copy()

@@ -14,6 +14,8 @@ import pytest
 
 from workloads.native import compiled
 
+pytestmark = pytest.mark.protocols("switchml")
+
 _TOP = Path(__file__).resolve().parents[3]
 _SAYS = (
     "from workloads.native.account import COMPILED, account_of; import workloads.switchml.worker as worker;"

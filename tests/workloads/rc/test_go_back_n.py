@@ -26,7 +26,7 @@ def transmissions(loss: float, packets: int, *, seed: int, psn: int) -> int:
     requester = Requester(config_a, sender, Outbox())
     responder = Responder(config_b, MemoryRegions(), receiver, Outbox())
     room = bytearray(packets * MTU)
-    responder.post_receive(ReceiveRequest(0, memoryview(room)))
+    responder.post_receives([ReceiveRequest(0, memoryview(room))])
     requester.post(SendRequest(0, (bytes(packets * MTU),)))
     draw = random.Random(seed)
     requests: deque[tuple[int, Inbound]] = deque()

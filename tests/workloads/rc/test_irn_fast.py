@@ -3,6 +3,7 @@ with the same faults as the per-frame verbs."""
 
 from __future__ import annotations
 
+import struct
 from dataclasses import replace
 from typing import Any
 
@@ -212,9 +213,9 @@ def test_idle_queue_pairs_are_given_and_taken_once(monkeypatch: pytest.MonkeyPat
     written: list[int] = []
     give_messages = irn_compiled._Pair._give_messages
 
-    def give(pair: irn_compiled._Pair, count: int) -> None:
+    def give(pair: irn_compiled._Pair, known: int, count: int) -> None:
         written.append(pair.qp.config.qpn)
-        give_messages(pair, count)
+        give_messages(pair, known, count)
 
     monkeypatch.setattr(irn_compiled._Pair, "_give_messages", give)
     for turn in range(5):
@@ -226,6 +227,33 @@ def test_idle_queue_pairs_are_given_and_taken_once(monkeypatch: pytest.MonkeyPat
     assert held.offer(None)
     held.take_back(6)
     assert written == [configs[7].qpn]
+
+
+def test_a_message_is_written_for_compiled_code_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the oldest one is another than compiled code left there."""
+    (a,), _ = qp_configs(1, 0)
+    end = RcEndpoint()
+    end.add_qps([a])
+    held = end.hold()
+    assert held is not None
+    written: list[int] = []
+
+    class Noted(struct.Struct):
+        def pack_into(self, buffer: Any, offset: int, *values: Any) -> None:
+            written.append(values[0] - a.first_psn)
+            super().pack_into(buffer, offset, *values)
+
+    monkeypatch.setattr(irn_compiled, "_MESSAGE", Noted("=qqQ"))
+    for turn in range(3):
+        end.post_send(a.qpn, SendRequest(turn, (b"x" * 10,), imm=5, remote_va=0, rkey=1), turn)
+        assert held.offer(None)
+        held.take_back(turn)
+    assert written == [0, 1, 2]
+    written.clear()
+    end.queue_pairs[0].requester.queue.messages.popleft()
+    end.post_send(a.qpn, SendRequest(3, (b"x" * 10,), imm=5, remote_va=0, rkey=1), 3)
+    assert held.offer(None)
+    assert written == [1, 2, 3]
 
 
 def test_a_receive_that_was_posted_meanwhile_is_known_to_compiled_code() -> None:

@@ -27,7 +27,7 @@ class Driver:
         self.config = pair_configs(recovery="irn", psn=psn)[1]
         self.receiver = IrnReceiver(self.config, regions, self.counters, self.outbox)
         for number in range(receives):
-            self.receiver.post_receive(ReceiveRequest(number))
+            self.receiver.post_receives([ReceiveRequest(number)])
 
     def gets(self, at: int, opcode: Opcode, size: int, length: int, va: int = -1) -> None:
         """Packet `at` of the connection, its bytes at that place (default: as many MTUs on)."""

@@ -88,10 +88,9 @@ def test_the_receiver_answers_every_line_as_the_hardware_does(
 
 @needs_native("rc_fast")
 def test_the_compiled_receiver_answers_every_line_as_the_hardware_does(
-    trace: list[tuple[tuple[int, int], tuple[int, ...]]], monkeypatch: pytest.MonkeyPatch
+    trace: list[tuple[tuple[int, int], tuple[int, ...]]],
 ) -> None:
     """Frames in batches; what the reference would take is taken by nobody."""
-    monkeypatch.setattr(RcEndpoint, "receive_frame", lambda *_: pytest.fail("not by compiled code"))
     lines: dict[int, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
     for (flow, psn), answer in trace:
         lines[flow].append((psn, answer))
@@ -99,6 +98,7 @@ def test_the_compiled_receiver_answers_every_line_as_the_hardware_does(
     writer, batch = FrameWriter(sender.envelope, sender.peer_qpn), FrameBatch.of(100, 512)
     for expected in lines.values():
         end = RcEndpoint()
+        end.receive_frame = lambda *_: pytest.fail("not by compiled code")  # type: ignore[method-assign]
         end.add_qp(receiver)
         end.register_memory(RKEY, BASE_VA, memoryview(bytearray(PACKETS * MTU)))
         responder = end.queue_pairs[0].responder

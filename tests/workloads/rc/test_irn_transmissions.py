@@ -31,7 +31,7 @@ def irn_transmissions(loss: float, *, seed: int) -> tuple[int, int]:
     sender, receiver, regions = Counters(), Counters(), MemoryRegions()
     regions.register(RKEY, BASE_VA, memoryview(bytearray(PACKETS * MTU)))
     requester, responder = Requester(config_a, sender, Outbox()), IrnReceiver(config_b, regions, receiver, Outbox())
-    responder.post_receive(ReceiveRequest(0))
+    responder.post_receives([ReceiveRequest(0)])
     requester.post(SendRequest(0, (bytes(PACKETS * MTU),), 0, BASE_VA, RKEY))
     draw = random.Random(seed)
     requests: deque[tuple[int, Inbound]] = deque()

@@ -33,7 +33,7 @@ class Driver:
 
     def receives(self, *buffers: bytearray | None) -> None:
         for wr_id, buffer in enumerate(buffers):
-            self.responder.post_receive(ReceiveRequest(wr_id, None if buffer is None else memoryview(buffer)))
+            self.responder.post_receives([ReceiveRequest(wr_id, None if buffer is None else memoryview(buffer))])
 
     def request(
         self,
@@ -251,7 +251,7 @@ def test_a_send_into_a_receive_without_memory_is_too_long(first: int) -> None:
 def test_read_only_memory_cannot_be_posted_or_registered(first: int) -> None:
     d = Driver(first)
     with pytest.raises(ValueError, match="the memory of receive 3 is read-only"):
-        d.responder.post_receive(ReceiveRequest(3, memoryview(b"abc")))
+        d.responder.post_receives([ReceiveRequest(3, memoryview(b"abc"))])
     with pytest.raises(ValueError, match="the memory of rkey 0x5 is read-only"):
         d.regions.register(5, 0, memoryview(b"abc"))
     with pytest.raises(ValueError, match="rkey 0x77 is registered already"):

@@ -18,6 +18,7 @@ from workloads.datagrams.blocks import BlockSummed
 from workloads.errors import ScenarioError
 from workloads.events import CollectiveCompleted, DatagramResent, DatagramStatistics, FrameRejected
 from workloads.gradients import create_source
+from workloads.gradients.synthetic import SyntheticSource
 from workloads.repair import CodeShare, RepairConfig
 from workloads.repair.checks import problems_in_host
 from workloads.repair.hosts import create_host
@@ -275,6 +276,29 @@ def test_what_nodes_store_comes_from_all_gradients() -> None:
     file = np.concatenate([symbols_of(source.gradient(0), 3) for source in sources])[:5]
     for rank, node in enumerate((0, 1, 3, 2)):
         assert (words_of(code.encode(file)[node], stored[rank].dtype).tobytes()) == stored[rank].tobytes()
+
+
+def test_hosts_of_one_process_draw_a_file_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as one of them has it; a file of another seed or iteration is another one."""
+    drawn: list[int] = []
+    draw = SyntheticSource.draw
+    monkeypatch.setattr(
+        SyntheticSource, "draw", lambda own, number, *rest: (drawn.append(number), draw(own, number, *rest))
+    )
+    workload = host_config(0, MBR).workload
+
+    def draws(source: StoredSource, iteration: int) -> int:
+        drawn.clear()
+        source.gradient(iteration)
+        return len(drawn)
+
+    late = replace(workload, straggle_ns=5)
+    hosts = [StoredSource(host_config(rank, MBR, workload=late if rank else workload)) for rank in range(4)]
+    other = StoredSource(host_config(0, MBR, workload=replace(workload, seed=6)))
+    assert [draws(host, 0) for host in hosts] == [2, 0, 0, 0]
+    assert [draws(hosts[0], 1), draws(hosts[1], 0), draws(hosts[1], 1), draws(other, 0)] == [2, 0, 0, 2]
+    del hosts
+    assert draws(StoredSource(host_config(0, MBR)), 0) == 2
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from tests.support.server_bench import ServerBench
 from tests.support.server_cases import CASES
 from tests.support.server_mutants import MUTANTS
 
+pytestmark = pytest.mark.protocols("esa")
+
 
 @pytest.mark.parametrize("name", CASES)
 def test_case(name: str) -> None:

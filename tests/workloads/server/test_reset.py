@@ -106,7 +106,7 @@ def test_before_its_time_nothing_is_forgotten() -> None:
 
 
 def test_a_block_that_had_the_place_of_a_forgotten_one_stays_two_windows_old() -> None:
-    """Its late copies would be summed a second time: `tb hunt --program grid` found it in schedule 80,710 of seed 1."""
+    """Its late copies would be summed again: `tb hunt --protocol grid` found it in schedule 80,710 of seed 1."""
     bench = Bench()
     kept = 2 * server_config(grid_workers(), multicast=True).jobs[0].window
     for block in range(kept):

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.uc_ends import received
+from tests.support.uc_ends import sent as sent_by
 from workloads.config import ArithmeticSpec, Framing, JobShare, WorkloadConfig
 from workloads.errors import ScenarioError
 from workloads.events import DatagramResent, DatagramStatistics, FrameRejected
@@ -13,7 +15,8 @@ from workloads.hosts import create_host
 from workloads.layers import ComputeConfig, LayerConfig
 from workloads.machine import Event
 from workloads.switchml import SwitchMlConfig, SwitchMlWorker
-from workloads.uc import UcEndpoint, UcMessage, UcPairs, UcWrite
+from workloads.uc import UcMessage, UcPairs, UcWrite
+from workloads.uc.transport import UNRELIABLE
 from workloads.wire import Envelope, Opcode, Packet, decode_packet, icrc_is_valid
 
 HOST, SERVICE = bytes((10, 0, 0, 1)), bytes((10, 0, 255, 1))
@@ -32,16 +35,14 @@ class Switch:
 
     def __init__(self) -> None:
         back = Envelope(b"\x02bbbbb", b"\x02aaaaa", SERVICE, HOST)
-        self.endpoint = UcEndpoint(SERVICE, 32)
-        for cell in range(2):
-            self.endpoint.add_qp(PAIRS.service_qp(cell, back))
+        self.endpoint = UNRELIABLE.endpoint([PAIRS.service_qp(cell, back) for cell in range(2)], longest=32)
 
     def take(self, frames: list[bytes]) -> list[UcMessage]:
-        return [message for frame in frames if (message := self.endpoint.receive(frame)) is not None]
+        return [message for frame in frames if (message := received(self.endpoint, frame)) is not None]
 
     def answer(self, message: UcMessage, **changes: object) -> list[bytes]:
         write = message.write._replace(rkey=PAIRS.rkey | message.write.rkey & 1)
-        return self.endpoint.send(message.qpn, write._replace(**changes))  # type: ignore[arg-type]
+        return sent_by(self.endpoint, message.qpn, write._replace(**changes))  # type: ignore[arg-type]
 
 
 def start(config: SwitchMlConfig = CONFIG) -> SwitchMlWorker:
@@ -162,9 +163,9 @@ def test_a_damaged_result_is_dropped_and_a_foreign_frame_ignored() -> None:
     (frame,) = switch.answer(message)
     give(worker, [frame[:-1] + bytes([frame[-1] ^ 1]), bytes(90), frame[:30] + b"\x0a\x00\x00\x02" + frame[34:]], 1)
     assert [event.reason for event in events(worker) if isinstance(event, FrameRejected)] == ["icrc"]
-    stray = UcEndpoint(SERVICE, 32)
-    stray.add_qp(replace(PAIRS, qpn=0x302).service_qp(0, Envelope(b"\x02bbbbb", b"\x02aaaaa", SERVICE, HOST)))
-    give(worker, stray.send(0x40_000A, UcWrite(0x9000, 0x44, 1, b"")), 2)
+    back = Envelope(b"\x02bbbbb", b"\x02aaaaa", SERVICE, HOST)
+    stray = UNRELIABLE.endpoint([replace(PAIRS, qpn=0x302).service_qp(0, back)])
+    give(worker, sent_by(stray, 0x40_000A, UcWrite(0x9000, 0x44, 1, b"")), 2)
     assert [event.reason for event in events(worker) if isinstance(event, FrameRejected)] == ["unknown_qp"]
 
 

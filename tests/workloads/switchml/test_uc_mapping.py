@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workloads.switchml.uc_mapping import from_write, key_version, to_write
+from workloads.transports.messages import SendRequest
 from workloads.uc import UcWrite
 from workloads.wire.aggregation import AggregationHeader, DatagramError, DatagramFlag, DatagramKind, Policy
 
@@ -14,7 +15,8 @@ HEADER = AggregationHeader(Policy.SWITCHML, DatagramKind.DATA, 7, 0x1_2346, 3, 1
 
 def test_the_fields_stand_where_the_documentation_says() -> None:
     header = HEADER._replace(flags=DatagramFlag.VERSION, exponent0=-126, exponent1=127)
-    assert to_write(header, VA, BLOCK, 6, b"data") == UcWrite(VA + 0x1_2345 * BLOCK, 7, 0x82_7F_23_46, b"data")
+    made = to_write(header, VA, BLOCK, 6, b"data")
+    assert made == SendRequest(0, (b"data",), 0x82_7F_23_46, VA + 0x1_2345 * BLOCK, 7)
 
 
 @pytest.mark.parametrize("sequence", [1, 2, 0xFFFF, 0x10000, 0x10001, 0xFFFFFFFF, 0])
@@ -27,7 +29,9 @@ def test_there_and_back(sequence: int, exponents: tuple[int, int], version: int)
         exponent0=exponents[0],
         exponent1=exponents[1],
     )
-    write = to_write(header, VA, BLOCK, 0x50, b"")
+    sent = to_write(header, VA, BLOCK, 0x50, b"")
+    assert sent.remote_va is not None
+    write = UcWrite(sent.remote_va, sent.rkey, sent.imm, b"")
     assert key_version(write.rkey) == (0x50, version)
     assert from_write(write, VA, BLOCK) == (sequence, exponents)
     assert 0 <= write.va < 1 << 64

@@ -138,8 +138,6 @@ def fail(what):
             dist.all_reduce(torch.ones(10, dtype=torch.float32 if RANK else torch.float64))
         case "sparse":
             dist.all_reduce(torch.eye(3).to_sparse())
-        case "premul":
-            dist.all_reduce(torch.ones(3), op=dist._make_nccl_premul_sum(torch.ones(2)))
 
 
 def survive(victim):

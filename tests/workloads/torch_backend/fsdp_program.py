@@ -81,8 +81,8 @@ def shard_by_shard(gradients):
     return torch.cat(parts)
 
 
-def reference(size, steps):
-    """(digest of the weights, losses of rank 0)"""
+def reference(size, steps, fold=shard_by_shard):
+    """(digest of the weights, losses of rank 0). `fold`: the gradients of a parameter, by rank -> their mean."""
     torch.set_num_threads(1)
     model, streams, losses = make_model(), [batches(rank) for rank in range(size)], []
     optimizer, parameters = make_optimizer(model), list(model.parameters())
@@ -96,7 +96,7 @@ def reference(size, steps):
             if rank == 0:
                 losses.append(loss.item())
         for parameter, gradients in zip(parameters, zip(*found, strict=True), strict=True):
-            parameter.grad = shard_by_shard(gradients)
+            parameter.grad = fold(gradients)
         optimizer.step()
     return digest(parameters), losses
 
@@ -115,32 +115,41 @@ def count_store():
     return counted
 
 
-def main():
+def train(steps, make_mesh=None, **sharding):
+    """`make_mesh`: the mesh, once there is a group; `sharding`: as in fully_shard."""
     import torch.distributed as dist
     from torch.distributed.fsdp import fully_shard
 
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--steps", type=int, default=100)
-    options = parser.parse_args()
     torch.set_num_threads(1)
     counted = count_store()
     dist.init_process_group("ina")
     rank, model, losses = dist.get_rank(), make_model(), []
-    for block in model.blocks:
-        fully_shard(block)
-    fully_shard(model)
+    mesh = make_mesh and make_mesh()
+    for each in (*model.blocks, model):
+        fully_shard(each, mesh=mesh, **sharding)
     optimizer, stream = make_optimizer(model), batches(rank)
-    for _ in range(options.steps):
+    for _ in range(steps):
         optimizer.zero_grad()
         loss = loss_of(model, next(stream))
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    weights = digest([parameter.full_tensor() for parameter in model.parameters()])
-    if rank == 0:
+    report(losses, digest([parameter.full_tensor() for parameter in model.parameters()]), counted)
+
+
+def report(losses, weights, counted):
+    import torch.distributed as dist
+
+    if dist.get_rank() == 0:
         print("losses", json.dumps(losses), flush=True)
     print(f"weights {weights} stored {counted['bytes']}", flush=True)
     dist.destroy_process_group()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--steps", type=int, default=100)
+    train(parser.parse_args().steps)
 
 
 if __name__ == "__main__":

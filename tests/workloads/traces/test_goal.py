@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from workloads.errors import ScenarioError
 from workloads.traces.goal import read_goal
+from workloads.traces.matching import match
 from workloads.traces.model import ANY, COMPUTE, RECV, SEND
 
 TEXT = """
@@ -93,6 +95,52 @@ def test_any_words_are_read_or_refused(words: list[str], cut: int) -> None:
     except ScenarioError as error:
         said = str(error)
     assert re.match(r"t:\d+: ", said)
+
+
+PARTS = re.findall(r"\s+|-?[0-9]+b?|[A-Za-z_]+|.", TEXT)
+"""The text, word by word"""
+
+
+def mutated(dice: Random) -> str:
+    """A text with some words or characters changed, left out or doubled."""
+    parts = list(PARTS) if dice.randrange(2) else list(TEXT)
+    for _ in range(dice.randint(1, 3)):
+        at, kind = dice.randrange(len(parts)), dice.randrange(4)
+        if kind == 0:
+            parts[at] = dice.choice(WORDS)
+        elif kind == 1:
+            parts[at] = parts[dice.randrange(len(parts))]
+        elif kind == 2:
+            del parts[at : at + dice.randint(1, 4)]
+        else:
+            parts[at:at] = parts[at : at + dice.randint(1, 8)]
+    return "".join(parts)
+
+
+def read_or_refused(text: str) -> str:
+    """The refusal; any other exception fails the test."""
+    try:
+        match(read_goal(text, "t"))
+    except ScenarioError as error:
+        return str(error)
+    return ""
+
+
+def try_mutated(number: int, seed: int) -> None:
+    dice = Random(seed)
+    said = [read_or_refused(mutated(dice)) for _ in range(number)]
+    assert not [each for each in said if not re.match("(t:.|$)", each)]
+    assert len({re.sub("[0-9]+", "", each)[:40] for each in said}) > 20  # they come to different places of the reader
+    assert "" in said
+
+
+def test_a_mutated_text_is_read_or_refused() -> None:
+    try_mutated(2_000, 1)
+
+
+@pytest.mark.minutes
+def test_many_mutated_texts_are_read_or_refused() -> None:
+    try_mutated(100_000, 2)
 
 
 def test_the_tree_of_others(oracles: Path) -> None:

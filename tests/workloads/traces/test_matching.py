@@ -81,3 +81,39 @@ def test_what_never_ends_is_refused(trace: JobTrace, message: str) -> None:
     with pytest.raises(ScenarioError) as error:
         match(trace)
     assert str(error.value).startswith(message)
+
+
+def turns(*ranks: tuple[TraceNode, ...]) -> list[int]:
+    """By the order of the file on rank 0."""
+    return [each.turn for each in match(JobTrace("t", ranks)) if each.kind != MESSAGE]
+
+
+def test_collectives_take_turns_in_the_order_of_the_file() -> None:
+    calls = tuple(call("all_reduce", number, bytes=8) for number in range(3))
+    assert turns(calls, calls) == [0, 1, 2]
+
+
+def test_a_collective_waits_its_turn_for_what_it_needs() -> None:
+    """On rank 1 the call that the file has first needs the other one."""
+    ranks = (
+        (call("all_reduce", 0, bytes=8), call("barrier", 1)),
+        (call("all_reduce", 0, bytes=8, after=(1,)), call("barrier", 1)),
+    )
+    assert turns(*ranks) == [1, 0]
+
+
+def test_turns_follow_the_end_of_computing() -> None:
+    """Computing of one lane follows one another."""
+    slow, quick = call("compute", 0, compute_ns=900, lane=0), call("compute", 1, compute_ns=300)
+    late, last = call("compute", 2, compute_ns=1, lane=0), call("compute", 3, compute_ns=950)
+    calls = (
+        call("all_reduce", 4, bytes=8, after=(3,)), call("reduce", 5, bytes=8, after=(2,)),
+        call("barrier", 6, after=(1,)), call("all_gather", 7, bytes=8, after_start=(2,)),
+    )  # fmt: skip
+    found = match(JobTrace("t", ((slow, quick, late, last, *calls),) * 2))
+    assert {each.kind: each.turn for each in found} == {"barrier": 0, "all_gather": 1, "reduce": 2, "all_reduce": 3}
+
+
+def test_messages_have_no_turn() -> None:
+    (found,) = match(goal("send 9b to 1", "recv 9b from 0"))
+    assert found.turn == -1

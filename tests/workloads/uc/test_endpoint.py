@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.pcap import pcap_frames
-from workloads.uc import UcEndpoint, UcError, UcPairs, UcQpConfig, UcWrite, service_qpn
+from tests.support.uc_ends import dropped, received, sent
+from workloads.config import QpConfig
+from workloads.uc import UcEndpoint, UcPairs, UcWrite, service_qpn
+from workloads.uc.transport import UNRELIABLE
 from workloads.wire import (
     Bth,
     Envelope,
@@ -31,10 +34,8 @@ WRITE = UcWrite(0x7000, 0x55, 0x1234_5678, bytes(range(256)) * 9)
 
 @pytest.fixture
 def pair() -> tuple[UcEndpoint, UcEndpoint]:
-    one, other = UcEndpoint(HERE, 4096), UcEndpoint(THERE, 4096)
-    one.add_qp(UcQpConfig(0x11, 0x22, OUT, 0xFFFFFE, 1024))
-    other.add_qp(UcQpConfig(0x22, 0x11, BACK, 7, 1024))
-    return one, other
+    one = UNRELIABLE.endpoint([QpConfig(0x11, 0x22, OUT, 0xFFFFFE, 7)], longest=4096)
+    return one, UNRELIABLE.endpoint([QpConfig(0x22, 0x11, BACK, 7, 0xFFFFFE)], longest=4096)
 
 
 @pytest.fixture
@@ -59,16 +60,14 @@ def test_a_real_stacks_packets_are_messages(capture: list[Packet]) -> None:
     """Made WRITEs: position, PSN (which wraps), sizes and addresses are the stack's."""
     names = {Opcode.UC_SEND_FIRST: Opcode.UC_WRITE_FIRST, Opcode.UC_SEND_MIDDLE: Opcode.UC_WRITE_MIDDLE}
     there = capture[0].envelope
-    endpoint = UcEndpoint(there.dst_ip, 4096)
     back = replace(there, src_ip=there.dst_ip, dst_ip=there.src_ip)
-    endpoint.add_qp(UcQpConfig(capture[0].bth.dest_qpn, 1, back, 0, 1024))
+    endpoint = UNRELIABLE.endpoint([QpConfig(capture[0].bth.dest_qpn, 1, back, 0, 0)], longest=4096)
     found = []
     for packet in capture:
         opcode = names.get(Opcode(packet.bth.opcode), Opcode.UC_WRITE_LAST)
         reth = Reth(64, 9, 3000) if opcode == Opcode.UC_WRITE_FIRST else None
         frame = encode_packet(replace(packet, bth=replace(packet.bth, opcode=opcode), reth=reth))
-        assert endpoint.is_for_us(frame)
-        found.append(endpoint.receive(frame))
+        found.append(received(endpoint, frame))
     assert [message is not None for message in found] == [False, False, True] * 2
     for message, first in zip(found[2::3], (0, 3), strict=True):
         assert message is not None
@@ -77,7 +76,7 @@ def test_a_real_stacks_packets_are_messages(capture: list[Packet]) -> None:
 
 
 def test_our_messages_are_cut_as_a_real_stack_cuts(capture: list[Packet], pair: tuple[UcEndpoint, UcEndpoint]) -> None:
-    ours = [decode_packet(frame) for frame in pair[0].send(0x11, UcWrite(0, 0, None, bytes(3000)))]
+    ours = [decode_packet(frame) for frame in sent(pair[0], 0x11, UcWrite(0, 0, None, bytes(3000)))]
     assert [(len(packet.payload), packet.bth.pad) for packet in ours if packet] == [
         (len(packet.payload), packet.bth.pad) for packet in capture[:3]
     ]
@@ -85,7 +84,7 @@ def test_our_messages_are_cut_as_a_real_stack_cuts(capture: list[Packet], pair: 
 
 def test_a_message_goes_over(pair: tuple[UcEndpoint, UcEndpoint]) -> None:
     one, other = pair
-    frames = one.send(0x11, WRITE)
+    frames = sent(one, 0x11, WRITE)
     packets = [packet for frame in frames if (packet := decode_packet(frame))]
     assert [packet.bth.psn for packet in packets] == [0xFFFFFE, 0xFFFFFF, 0]
     assert [packet.bth.opcode for packet in packets] == [
@@ -93,8 +92,8 @@ def test_a_message_goes_over(pair: tuple[UcEndpoint, UcEndpoint]) -> None:
     ]  # fmt: skip
     assert packets[0].reth == Reth(0x7000, 0x55, 9 * 256)
     assert all(map(icrc_is_valid, frames))
-    assert all(other.is_for_us(frame) and not one.is_for_us(frame) for frame in frames)
-    *rest, message = (other.receive(frame) for frame in frames)
+    assert [received(one, frame) for frame in frames] == [None] * 3
+    *rest, message = (received(other, frame) for frame in frames)
     assert rest == [None, None]
     assert message is not None
     assert (message.qpn, message.src_ip, message.write) == (0x22, HERE, WRITE)
@@ -104,46 +103,53 @@ def test_a_message_goes_over(pair: tuple[UcEndpoint, UcEndpoint]) -> None:
 @pytest.mark.parametrize("imm", [None, 0, 0xFFFFFFFF])
 def test_every_size(pair: tuple[UcEndpoint, UcEndpoint], size: int, imm: int | None) -> None:
     write = UcWrite(1, 2, imm, bytes(i % 251 for i in range(size)))
-    frames = pair[0].send(0x11, write)
+    frames = sent(pair[0], 0x11, write)
     assert len(frames) == max(1, -(-size // 1024))
-    assert [m.write for frame in frames if (m := pair[1].receive(frame))] == [write]
+    assert [m.write for frame in frames if (m := received(pair[1], frame))] == [write]
 
 
 def test_what_is_not_for_us(pair: tuple[UcEndpoint, UcEndpoint]) -> None:
-    (frame,) = pair[0].send(0x11, UcWrite(0, 0, None, b""))
+    (frame,) = sent(pair[0], 0x11, UcWrite(0, 0, None, b""))
     other_port, vlan, tcp = bytearray(frame), bytearray(frame), bytearray(frame)
     other_port[37] ^= 1
     vlan[12:14] = b"\x81\x00"
     tcp[23] = 6
-    assert not any(pair[1].is_for_us(bytes(bad)) for bad in (other_port, vlan, tcp, frame[:37]))
+    assert [dropped(pair[1], bytes(bad)) for bad in (other_port, vlan, tcp, frame[:37])] == [None] * 4
+    assert not pair[1].has_news
+
+
+def test_a_queue_pair_of_that_number_at_another_address_gets_nothing(pair: tuple[UcEndpoint, UcEndpoint]) -> None:
+    elsewhere = UNRELIABLE.endpoint([QpConfig(0x22, 0x11, replace(BACK, src_ip=bytes((10, 0, 0, 3))), 7, 0xFFFFFE)])
+    for frame in sent(pair[0], 0x11, WRITE):
+        elsewhere.receive_frame(0, frame, 0)
+    assert not elsewhere.has_news
 
 
 def test_every_damage_is_a_drop(pair: tuple[UcEndpoint, UcEndpoint]) -> None:
-    (frame,) = pair[0].send(0x11, UcWrite(0x7000, 0x55, 5, b"abcdefg"))
+    (frame,) = sent(pair[0], 0x11, UcWrite(0x7000, 0x55, 5, b"abcdefg"))
     unseen = {14 + 1, 14 + 8, 14 + 10, 14 + 11, 40, 41, 46}  # what the iCRC leaves out: ToS, TTL, checksums, BTH byte 4
     for at in range(14, len(frame)):
         damaged = bytearray(frame)
         damaged[at] ^= 0x08
-        if at in unseen or not pair[1].is_for_us(bytes(damaged)):
+        if at in unseen or UNRELIABLE.target_of(bytes(damaged)) != THERE:
             continue
-        with pytest.raises(UcError):
-            pair[1].receive(bytes(damaged))
+        assert dropped(pair[1], bytes(damaged)) is not None
     for size in range(38, len(frame)):
-        with pytest.raises(UcError) as caught:
-            pair[1].receive(frame[:size])
-        assert caught.value.reason == "malformed"
+        why = dropped(pair[1], frame[:size])
+        assert why is not None
+        assert why.reason == "malformed"
 
 
 def reason(endpoint: UcEndpoint, packet: Packet) -> str:
-    with pytest.raises(UcError) as caught:
-        endpoint.receive(encode_packet(packet))
-    return f"{caught.value.reason}: {caught.value}"
+    why = dropped(endpoint, encode_packet(packet))
+    assert why is not None
+    return f"{why.reason}: {why.detail}"
 
 
 def test_strangers_are_named(pair: tuple[UcEndpoint, UcEndpoint]) -> None:
     other = pair[1]
     good = Packet(OUT, Bth(Opcode.UC_WRITE_ONLY, 0x22, 9), reth=Reth(0, 0, 0))
-    assert other.receive(encode_packet(good)) is not None
+    assert received(other, encode_packet(good)) is not None
     assert reason(other, replace(good, bth=Bth(Opcode.UC_WRITE_ONLY, 0x23, 9))).startswith(
         "unknown_qp: no queue pair 0x23"
     )
@@ -154,8 +160,8 @@ def test_strangers_are_named(pair: tuple[UcEndpoint, UcEndpoint]) -> None:
     assert reason(other, Packet(OUT, Bth(Opcode.UC_WRITE_MIDDLE, 0x22, 44), bytes(1024))).startswith(
         "gap: UC_WRITE_MIDDLE, PSN 0x00002c: expected PSN"
     )
-    with pytest.raises(ValueError, match="two queue pairs with number 0x22"):
-        other.add_qp(UcQpConfig(0x22, 1, BACK, 0))
+    with pytest.raises(ValueError, match="QP 0x22 exists already"):
+        other.add_qps([QpConfig(0x22, 1, BACK, 0, 0)])
 
 
 def test_the_queue_pairs_of_a_worker_and_its_switch_face_each_other() -> None:

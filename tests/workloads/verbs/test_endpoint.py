@@ -55,7 +55,7 @@ def completions(endpoint):
 def test_a_write_lands_at_the_real_address_of_the_planned_one():
     pair = Pair()
     pair.connect()
-    pair.b.post_receive(QPN_B, ReceiveRequest(0))
+    pair.b.post_receives(QPN_B, [ReceiveRequest(0)])
     pair.a.post_send(QPN_A, SendRequest(7, (b"head", b"tail" * 3), 9, BASE + 100, RKEY), 0)
     pair.settle()
     assert bytes(pair.memory[100:116]) == b"head" + b"tail" * 3
@@ -68,8 +68,8 @@ def test_a_send_lands_in_the_part_that_its_receive_names():
     pair = Pair()
     pair.connect()
     whole = bytearray(300)
-    pair.b.post_receive(QPN_B, ReceiveRequest(0, memoryview(whole)[100:200]))
-    pair.b.post_receive(QPN_B, ReceiveRequest(1, memoryview(whole)[200:300]))
+    pair.b.post_receives(QPN_B, [ReceiveRequest(0, memoryview(whole)[100:200])])
+    pair.b.post_receives(QPN_B, [ReceiveRequest(1, memoryview(whole)[200:300])])
     for number, letter in enumerate((b"x", b"y")):
         pair.a.post_send(QPN_A, SendRequest(number, (letter * 50,), number), 0)
     pair.settle()
@@ -79,7 +79,7 @@ def test_a_send_lands_in_the_part_that_its_receive_names():
 
 def test_what_is_posted_before_the_connection_waits_for_it():
     pair = Pair()
-    pair.b.post_receive(QPN_B, ReceiveRequest(0))
+    pair.b.post_receives(QPN_B, [ReceiveRequest(0)])
     pair.a.post_send(QPN_A, SendRequest(0, (b"abcd",), 1, BASE, RKEY), 0)
     pair.settle()
     assert completions(pair.a) == []
@@ -93,7 +93,7 @@ def test_full_queues_of_the_device_keep_the_rest_here_in_order():
     pair = Pair(depth=2)
     pair.connect()
     for number in range(7):
-        pair.b.post_receive(QPN_B, ReceiveRequest(number))
+        pair.b.post_receives(QPN_B, [ReceiveRequest(number)])
         pair.a.post_send(QPN_A, SendRequest(number, (bytes([number]) * 8,), number, BASE + 8 * number, RKEY), 0)
     assert pair.a.outstanding_packets(QPN_A) == 7
     pair.settle()
@@ -107,7 +107,7 @@ def test_a_message_being_sent_is_not_overwritten_by_the_next():
     pair = Pair()
     pair.connect()
     for number in range(3):
-        pair.b.post_receive(QPN_B, ReceiveRequest(number))
+        pair.b.post_receives(QPN_B, [ReceiveRequest(number)])
         pair.a.post_send(
             QPN_A, SendRequest(number, (bytes([65 + number]) * 600,), number, BASE + 600 * number, RKEY), 0
         )
@@ -116,7 +116,7 @@ def test_a_message_being_sent_is_not_overwritten_by_the_next():
     assert len(buffers) == 3
     pair.settle()
     registered = len(pair.a._nic.regions)
-    pair.b.post_receive(QPN_B, ReceiveRequest(3))
+    pair.b.post_receives(QPN_B, [ReceiveRequest(3)])
     pair.a.post_send(QPN_A, SendRequest(3, (b"again" * 100,), 3, BASE, RKEY), 0)
     pair.settle()
     assert len(pair.a._nic.regions) == registered  # a buffer was used again
@@ -126,7 +126,7 @@ def test_a_failure_is_told_once_with_its_reason_and_the_rest_is_flushed():
     pair = Pair(depth=2, timeout_code=17, retry_count=6)
     pair.connect()
     for number in range(4):
-        pair.b.post_receive(QPN_B, ReceiveRequest(number))
+        pair.b.post_receives(QPN_B, [ReceiveRequest(number)])
         pair.a.post_send(QPN_A, SendRequest(number, (bytes(600),), number, BASE, RKEY), 0)
     pair.fabric.deliver()
     pair.a.handle_timer(0)
@@ -158,7 +158,7 @@ def test_a_receiver_that_never_posts_is_named():
 def test_receives_of_a_failed_queue_pair_never_complete():
     pair = Pair()
     pair.connect()
-    pair.b.post_receive(QPN_B, ReceiveRequest(0))
+    pair.b.post_receives(QPN_B, [ReceiveRequest(0)])
     pair.fabric.fail(pair.fabric.qps[B, pair.b.real_qpn(QPN_B)], "FLUSH")
     pair.b.handle_timer(0)
     assert completions(pair.b) == []
@@ -172,7 +172,7 @@ def test_it_is_polled_at_once_while_completions_come_and_seldom_when_not():
     pair.a.handle_timer(1_000)
     idle = pair.a.get_timer()
     assert idle > 1_000
-    pair.b.post_receive(QPN_B, ReceiveRequest(0))
+    pair.b.post_receives(QPN_B, [ReceiveRequest(0)])
     pair.a.post_send(QPN_A, SendRequest(0, (b"abcd",), 0, BASE, RKEY), 0)
     pair.fabric.deliver()
     pair.a.handle_timer(idle)

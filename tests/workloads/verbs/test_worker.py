@@ -61,7 +61,7 @@ def test_a_ring_reduces_bit_for_bit(verb, dtype):
 
 @pytest.mark.parametrize("collective", ["shift", "ring"])
 def test_the_other_collectives_run_on_it_too(collective):
-    plan = rack_plan(3, job={"collective": collective, "size_bytes": 30_000, "message_packets": 3, "iterations": 2})
+    plan = rack_plan(3, job={"protocol": collective, "size_bytes": 30_000, "message_packets": 3, "iterations": 2})
     fabric = Fabric()
     workers = open_ring(fabric, plan)
     connect_ring(plan, workers)
@@ -69,7 +69,7 @@ def test_the_other_collectives_run_on_it_too(collective):
 
 
 def test_late_receives_make_the_sender_wait():
-    plan = rack_plan(2, job={"collective": "shift", "size_bytes": 8_000}, transport={"receive_late_ns": 30_000_000})
+    plan = rack_plan(2, job={"protocol": "shift", "size_bytes": 8_000}, transport={"receive_late_ns": 30_000_000})
     fabric = Fabric()
     workers = open_ring(fabric, plan)
     connect_ring(plan, workers)
@@ -111,7 +111,7 @@ def test_a_soft_rank_keeps_its_planned_names_and_is_known_by_them():
 
 
 def test_what_was_opened_is_given_back_when_the_worker_cannot_be_made():
-    plan = rack_plan(2, job={"collective": "ring", "dtype": "int32sat"})  # sums of it are refused
+    plan = rack_plan(2, job={"protocol": "ring", "dtype": "int32sat"})  # sums of it are refused
     fabric, opened = Fabric(), []
 
     def open_nic(device, ip):

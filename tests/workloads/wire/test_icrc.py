@@ -10,7 +10,19 @@ from pathlib import Path
 import pytest
 
 from tests.support.pcap import pcap_frames
-from workloads.wire import ICRC_BYTES, decode_packet, icrc_is_valid, icrc_of, icrc_state
+from workloads.wire import (
+    ICRC_BYTES,
+    Bth,
+    Envelope,
+    Packet,
+    Reth,
+    decode_packet,
+    encode_packet,
+    icrc_is_valid,
+    icrc_of,
+    icrc_state,
+)
+from workloads.wire.icrc import icrc_holds
 
 # (a) CNP of a ConnectX-4 Lx, from scapy's test suite test/contrib/roce.uts; (b) a captured READ request, from
 # montybeatnik/rdma-roce-lab.
@@ -175,3 +187,29 @@ def test_icrc_is_valid_ignores_trailing_ethernet_padding(frames: list[bytes]) ->
     ack = next(f for f in frames if len(f) < 64)
     assert icrc_is_valid(ack + bytes(10))
     assert decode_packet(ack + bytes(10)) == decode_packet(ack)
+
+
+@pytest.mark.parametrize("size", [0, 1, 12, 31, 32])
+@pytest.mark.parametrize("first", [0x45, 0x60])
+def test_a_beginning_that_lacks_what_is_left_out_is_refused(size: int, first: int) -> None:
+    """Compiled code would write behind it."""
+    with pytest.raises(IndexError):
+        icrc_of(bytes([first] * size))
+
+
+@pytest.mark.parametrize("cut", range(5))
+def test_the_checksum_of_a_whole_frame_is_looked_up_in_it(cut: int) -> None:
+    frame = encode_packet(
+        Packet(Envelope(bytes(6), bytes(6), bytes(4), bytes(4)), Bth(0x0A, 1, 2), b"12345", reth=Reth(1, 2, 5))
+    )
+    end = len(frame)
+    assert icrc_holds(frame + bytes(cut), end)
+    assert all(not icrc_holds(flipped(frame, end - 1 - byte), end) for byte in range(4))
+    assert not icrc_holds(flipped(frame, 60), end)
+    assert icrc_holds(flipped(frame, 15), end), "ToS is left out"
+
+
+def flipped(frame: bytes, at: int) -> bytes:
+    changed = bytearray(frame)
+    changed[at] ^= 1
+    return bytes(changed)

@@ -3,7 +3,9 @@ and each quick codec reads and writes the same bits."""
 
 from __future__ import annotations
 
+import ast
 import ctypes
+import re
 import struct
 from pathlib import Path
 
@@ -12,12 +14,13 @@ import pytest
 from tests.support.layouts import ROOT, made
 from tests.support.native import require_native
 from workloads.datagrams.transport import DATAGRAMS
+from workloads.wire import places
 from workloads.wire.aggregation import AGGREGATION, AggregationHeader, decode_datagram, encode_datagram
 from workloads.wire.envelope import ETHERNET, IPV4, IPV6, UDP, Envelope, decode_envelope, encode_envelope
 from workloads.wire.headers import Bth, Header, ImmDt, Reth, Sack
 from workloads.wire.held_map import HELD_MAP, HELD_MAP_BYTES, HeldMap, decode_held_map
 from workloads.wire.icrc import icrc_masks, icrc_of
-from workloads.wire.layout import Layout
+from workloads.wire.layout import Field, Layout, packer_of
 from workloads.wire.opcodes import OPCODES
 from workloads.wire.packet import EXTENSIONS
 from workloads.wire.pfc import PFC, decode_pfc, encode_pfc
@@ -61,6 +64,53 @@ def test_a_layout_of_whole_octets_has_a_packer_and_no_other_has() -> None:
             )
     with pytest.raises(ValueError, match=r"BTH: solicited, migreq, .* are not 8, 16, 32 or 64 bits wide"):
         Bth.LAYOUT.packer()
+
+
+def test_words_are_joined_signed_skipped_or_octets() -> None:
+    layout = Layout(
+        "x", Field("a", 4, ""), Field("b", 12, ""), Field("mac", 48, ""), Field("c", 8, ""), Field("d", 16, ""),
+        Field("e", 24, ""),
+    )  # fmt: skip
+    words = layout.words(("a", "b"), octets=("mac",), signed=("c",), only=("a", "mac", "c"))
+    assert words == "H6sb2x3x"
+    octets = layout.pack(a=1, b=2, mac=0x0A0B0C0D0E0F, c=255, d=7, e=9)
+    assert packer_of(words).unpack_from(octets) == (0x1002, b"\x0a\x0b\x0c\x0d\x0e\x0f", -1)
+    assert packer_of(words).size == 9, "what is skipped at the end need not be there"
+    with pytest.raises(ValueError, match="x: mac, e are not 8, 16, 32 or 64 bits wide"):
+        layout.words(("a", "b"))
+    assert layout.span("mac", 100) == slice(102, 108)
+
+
+def test_every_codec_of_a_transport_is_made_from_a_layout() -> None:
+    """No format in network byte order stands there in full."""
+    written = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for folder in ("wire", "rc", "uc", "datagrams", "transports")
+        for path in (ROOT / "workloads" / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and re.fullmatch("[!>][0-9a-zA-Z ]+", str(node.value))
+    ]
+    assert not written
+
+
+def test_places_are_those_of_frames() -> None:
+    envelope = Envelope(b"\2\3\4\5\6\7", b"\2\3\4\5\6\x08", b"\x0a\0\0\1", b"\x0a\0\0\2", 0xC123, 0x5A, 63, 0x1234)
+    frame = encode_envelope(envelope, 16) + bytes(16)
+    assert frame[places.DST_MAC] + frame[places.SRC_MAC] == frame[places.MACS] == envelope.dst_mac + envelope.src_mac
+    assert frame[places.SRC_IP] + frame[places.DST_IP] == frame[places.ADDRESSES] == envelope.src_ip + envelope.dst_ip
+    assert (frame[places.TOS_AT], frame[places.TTL_AT], frame[places.PROTOCOL_AT]) == (0x5A, 63, 17)
+    assert frame[places.FLOW] == envelope.src_ip + envelope.dst_ip + b"\xc1\x23" + (4791).to_bytes(2, "big")
+    for at, value in (
+        (places.ETHERTYPE_AT, 0x0800), (places.LENGTH_AT, 44), (places.IDENT_AT, 0x1234),
+        (places.FRAGMENT_AT, 0x4000), (places.SPORT_AT, 0xC123), (places.DPORT_AT, 4791), (places.UDP_LENGTH_AT, 24),
+        (places.UDP_CHECKSUM_AT, 0),
+    ):  # fmt: skip
+        assert int.from_bytes(frame[at : at + 2], "big") == value
+    assert len(frame) == places.UDP_PAYLOAD_AT + 16
+    six = encode_envelope(Envelope(bytes(6), bytes(6), bytes(range(16)), bytes(range(16, 32)), tos=3), 16)
+    assert len(six) == places.UDP_PAYLOAD6_AT
+    assert six[places.SRC_IP6_AT : places.UDP6_AT] == bytes(range(32))
+    assert (six[places.PROTOCOL6_AT], six[places.TOS6_AT] >> 4) == (17, 3)
 
 
 def singles(layout: Layout) -> list[dict[str, int]]:

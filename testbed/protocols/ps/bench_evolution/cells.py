@@ -12,10 +12,10 @@ from random import Random
 from typing import Any
 
 from testbed.protocols.ps.keys import PsKeys
-from testbed.scenario.job import Straggler
-from testbed.scenario.known import protocol_of
+from testbed.scenario.keys.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
-from testbed.scenario.named import protocol_names
+from testbed.scenario.protocols.known import protocol_of
+from testbed.scenario.protocols.named import protocol_names
 from topologies import LinkShape, Topology, fat_tree, rack, spine_leaf
 
 __all__ = [
@@ -47,7 +47,7 @@ COMPUTE_NS = 100_000_000
 @dataclass(frozen=True, slots=True)
 class Scheme:
     name: str
-    collective: str
+    protocol: str
     cost: str
     """its closed form (`workloads.costs`)"""
     keys: Any = None
@@ -58,11 +58,11 @@ class Scheme:
 
     @property
     def has_server(self) -> bool:
-        return protocol_of(self.collective).servers() > 0
+        return protocol_of(self.protocol).servers() > 0
 
     @property
     def in_datagrams(self) -> bool:
-        return not protocol_of(self.collective).repairs_losses()
+        return not protocol_of(self.protocol).repairs_losses()
 
 
 _SCHEMES = (
@@ -75,7 +75,7 @@ _SCHEMES = (
     Scheme("rabenseifner", "rabenseifner", "rabenseifner"),
     Scheme("sharded_ps", "sharded_ps", "sharded_ps"),
 )
-ROWS: Sequence[Scheme] = tuple(scheme for scheme in _SCHEMES if scheme.collective in protocol_names())
+ROWS: Sequence[Scheme] = tuple(scheme for scheme in _SCHEMES if scheme.protocol in protocol_names())
 """schemes; the closed forms count a server that waits for the whole gradient before it sends it back, except for the
 last of the four, where it streams"""
 
@@ -191,11 +191,11 @@ class Cell:
         if self.shuffled:
             Random(1).shuffle(hosts)
         blocks = -(-self.model.size_bytes // _PATH_MTU)
-        protocol = protocol_of(self.scheme.collective)
+        protocol = protocol_of(self.scheme.protocol)
         served = self.scheme.has_server
         straggler = Straggler(len(hosts) - 1, COMPUTE_NS * self.skew // 100) if self.skew else None
         job = Job(
-            collective=self.scheme.collective, hosts=tuple(hosts), size_bytes=self.model.size_bytes, dtype="int32",
+            protocol=self.scheme.protocol, hosts=tuple(hosts), size_bytes=self.model.size_bytes, dtype="int32",
             straggler=straggler, server=server if served else "", window_packets=min(blocks, 65535),
             message_packets=_MESSAGE_PACKETS, window_messages=-(-blocks // _MESSAGE_PACKETS) + 1, hello=False,
             own=self.scheme.keys,

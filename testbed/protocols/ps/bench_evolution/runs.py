@@ -96,7 +96,7 @@ def closed_form_s(scenario: Scenario) -> float | None:
 
 def _scheme_of(scenario: Scenario) -> Scheme:
     job = scenario.job
-    own = [scheme for scheme in ROWS if scheme.collective == job.collective]
+    own = [scheme for scheme in ROWS if scheme.protocol == job.protocol]
     return next(scheme for scheme in own if len(own) == 1 or scheme.keys == job.own)
 
 

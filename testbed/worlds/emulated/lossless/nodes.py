@@ -15,8 +15,8 @@ from testbed.faults.model import PauseStorm
 from testbed.history.pfc_events import LinkPaused, PauseAsked
 from testbed.plan import Plan
 from testbed.plan.filters import make_filters
+from testbed.scenario.keys.pfc import Pfc
 from testbed.scenario.lossless import buffer_of, largest_frame, receive_buffer, response_of
-from testbed.scenario.pfc import Pfc
 from testbed.worlds.emulated.lossless.held import pauses_held
 from testbed.worlds.emulated.lossless.machine import LosslessMachine
 from testbed.worlds.emulated.lossless.storms import Storm, StormAtSwitch

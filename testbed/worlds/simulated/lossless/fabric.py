@@ -10,9 +10,9 @@ from switch_nodes.lossless.buffer import Account, Key, SharedBuffer
 from switch_nodes.lossless.pauses import Interval
 from switch_nodes.lossless.waits import Place, Waiting, cycle_of, deadlocked
 from testbed.history.pfc_events import LinkPaused, PfcDeadlocked
+from testbed.scenario.keys.pfc import Pfc
 from testbed.scenario.lossless import buffer_of, receive_buffer
 from testbed.scenario.model import Scenario
-from testbed.scenario.pfc import Pfc
 from testbed.worlds.simulated.lossless import local
 from testbed.worlds.simulated.lossless.hooks import Hooks
 from testbed.worlds.simulated.lossless.host import LosslessHost

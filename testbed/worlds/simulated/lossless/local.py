@@ -13,8 +13,8 @@ from switch_nodes.lossless.waits import Place, Waiting
 from switch_nodes.lossless.watchdog import Watchdog, WatchdogAction, WatchdogKnobs
 from switch_nodes.program import slot_waits
 from testbed.history.pfc_events import FlowsPaused, PfcWatchdogActed, PfcWatchdogMeasured, PfcWatchdogRestored
+from testbed.scenario.keys.pfc import Pfc
 from testbed.scenario.lossless import response_of
-from testbed.scenario.pfc import Pfc
 from testbed.worlds.simulated.lossless.charge import Charge
 from testbed.worlds.simulated.lossless.switch import LosslessSwitch
 from testbed.worlds.simulated.lossless.wire import LosslessWire

@@ -11,6 +11,7 @@ from switch_nodes.forwarding.weighted import DeficitRound
 from switch_nodes.lossless.pauses import PauseState
 from testbed.worlds.simulated.lossless.charge import Charge
 from workloads.wire.dscp import LAYER_CLASSES, layer_class_of, read_dscp
+from workloads.wire.places import ETHERTYPE_AT, IS_IPV4, TOS_AT
 
 __all__ = ["ClassRows", "QueuedFrame"]
 
@@ -24,9 +25,8 @@ class QueuedFrame(NamedTuple):
     """how long its class had been paused when it came"""
 
 
-_IPV4 = b"\x08\x00"
 _CLASS_OF_TOS = tuple(layer_class_of(tos >> 2) for tos in range(256))
-_AT_TYPE, _AT_TOS = 12, 15
+_IPV4, _AT_TYPE, _AT_TOS = IS_IPV4, ETHERTYPE_AT, TOS_AT
 
 
 class ClassRows:

@@ -7,6 +7,7 @@ from testbed.worlds.simulated.lossless.wire cimport LosslessWire
 from testbed.worlds.simulated.nodes cimport SwitchNode
 
 cdef long long _REMIND
+cdef Py_ssize_t _SRC_AT, _SRC_END
 cdef bytes _SOURCE
 
 

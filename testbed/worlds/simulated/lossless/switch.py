@@ -21,11 +21,13 @@ from testbed.worlds.simulated.nodes import SwitchNode
 from testbed.worlds.simulated.wire import Wire
 from workloads.machine import Buffer
 from workloads.wire.pfc import decode_pfc, encode_pfc, is_mac_control
+from workloads.wire.places import SRC_MAC
 
 __all__ = ["LosslessSwitch"]
 
 _REMIND = -1
 """appointment of a (port, class) whose pause is to be asked for again"""
+_SRC_AT, _SRC_END = SRC_MAC.start, SRC_MAC.stop
 _SOURCE = bytes.fromhex("02ff00000000")
 """a locally administered address: ports of our switches have none of their own"""
 
@@ -109,7 +111,7 @@ class LosslessSwitch(SwitchNode):
         if missing:
             self._report_drop(port, pfc_class, frame, account, missing)
             return
-        self._port_of[frame[6:12]] = port
+        self._port_of[frame[_SRC_AT:_SRC_END]] = port
         hand = Charge(account, len(frame), self._released)
         self._hand, self._is_quiet = (hand, frame), self.charges_slots
         SimulatedNode.arrive(self, port, frame)
@@ -195,7 +197,7 @@ class LosslessSwitch(SwitchNode):
         if not self.charges_slots:
             return None
         assert self.buffer is not None
-        port = self._port_of.get(frame[6:12])
+        port = self._port_of.get(frame[_SRC_AT:_SRC_END])
         if port is None:
             return None
         wire = self.wires[port]

@@ -7,6 +7,7 @@ from testbed.worlds.simulated.wire cimport Station, Wire
 
 cdef long long _BITS_NS, _END, _ARRIVE, _TICK, _POLL, _HELD
 cdef bytes _IPV4
+cdef Py_ssize_t _TYPE_AT, _IP_AT, _SRC_AT, _DST_AT, _DST_END
 
 
 cdef class LosslessWire(Wire):

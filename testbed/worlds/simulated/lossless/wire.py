@@ -18,6 +18,7 @@ from topologies import LinkShape
 from workloads.machine import Buffer
 from workloads.wire.ecn import mark_ce
 from workloads.wire.pfc import PFC_CLASSES
+from workloads.wire.places import DST_IP, ETHERTYPE_AT, IP_AT, IS_IPV4, SRC_IP_AT
 
 __all__ = ["LosslessWire"]
 
@@ -26,7 +27,7 @@ _END, _ARRIVE, _TICK, _POLL = 0, 1, 2, 3
 """appointments: a frame ends, a frame arrives after the delay, a pause may be over, the watchdog looks"""
 _HELD = 16
 """frames of a paused class that a NIC takes from its host to reach those of other classes (decided here)"""
-_IPV4 = b"\x08\x00"
+_IPV4, _TYPE_AT, _IP_AT, _SRC_AT, _DST_AT, _DST_END = IS_IPV4, ETHERTYPE_AT, IP_AT, SRC_IP_AT, DST_IP.start, DST_IP.stop
 
 
 class LosslessWire(Wire):
@@ -235,8 +236,8 @@ class LosslessWire(Wire):
         return is_open
 
     def _note_wait(self, frame: bytes, waited: int) -> None:
-        if waited > 0 and frame[12:14] == _IPV4:
-            flow = frame[26:30], frame[30:34]
+        if waited > 0 and frame[_TYPE_AT:_IP_AT] == _IPV4:
+            flow = frame[_SRC_AT:_DST_AT], frame[_DST_AT:_DST_END]
             self.flows[flow] = self.flows.get(flow, 0) + waited
 
     def _begin_control(self, frame: bytes) -> None:

@@ -152,7 +152,9 @@ class NativeAgenda(Agenda):
         core, words = self.core, iter(self._notes[: NOTE_WORDS * self.core.noted])
         core.noted = 0
         nodes = self._nodes
-        for self.now, node, kind, first, second, third, fourth in zip(*[words] * NOTE_WORDS, strict=True):
+        for now, node, kind, first, second, third, fourth in zip(*[words] * NOTE_WORDS, strict=True):
+            if now != self.now:  # records of one time share it
+                self.now = now
             nodes[node].tell_note(kind, first, second, third, fourth)
 
     def tell_taps(self) -> None:

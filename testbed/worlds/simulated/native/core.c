@@ -122,12 +122,14 @@ static int enter(struct sim_core *core, enum why *why)
             return 0;
         }
         enum rc_endpoint_outcome outcome = RC_ENDPOINT_PYTHON;
-        if (core->noted < NOTES)
+        if (NOTES - core->noted >= (node->held->carried ? RING_LOG : 1))
             outcome = rc_endpoint_receive(node->held, sim_frame_at(core, frame), length, core->now);
         if (outcome == RC_ENDPOINT_PYTHON)
             return 0;
         if (!node->held->irn && node->held->note.kind)
             keep_entry(core, &node->held->note);
+        if (node->held->carried)
+            keep_ring(core, node->held->carried);
         core->stage = outcome == RC_ENDPOINT_NEWS ? STAGE_NONE : STAGE_KICK;
         *why = WHY_NEWS;
     } else if (!absorb(core, node, why)) {

@@ -11,7 +11,7 @@
 #include "../../../../workloads/rc/native_endpoint.h"
 #include "../../../faults/link.h"
 
-enum { NO_FRAME = -1, FRAMES_PER_CHUNK = 256, NOTES = 4096, MOST_STAGES = 1 << 15 };
+enum { NO_FRAME = -1, FRAMES_PER_CHUNK = 256, NOTES = 1 << 14, MOST_STAGES = 1 << 15 };
 
 enum kind { EVENT_CALL, EVENT_END, EVENT_WAKE, EVENT_ENTER, EVENT_LEAVE };
 

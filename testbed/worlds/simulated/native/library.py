@@ -8,6 +8,7 @@ from functools import cache
 
 from workloads.native.build import load_library
 from workloads.native.layout import check_structure
+from workloads.rc.carried import check_ring
 from workloads.rc.irn_compiled import check_irn
 from workloads.rc.native_endpoint import check_native_endpoint
 from workloads.wire.dscp import LAYER_CLASSES
@@ -172,4 +173,5 @@ def _signed(library: ctypes.CDLL) -> ctypes.CDLL:
     check_structure(library, "sim_node", NodeStruct)
     check_native_endpoint(library)
     check_irn(library)
+    check_ring(library)
     return library

@@ -25,11 +25,12 @@ from testbed.worlds.simulated.native.roles import TableMaker
 from testbed.worlds.simulated.native.wire import DROP_REASONS
 from testbed.worlds.simulated.node import Tell
 from testbed.worlds.simulated.nodes import HostNode, SwitchNode
+from workloads.collectives.ring import RingCollective
 from workloads.kernels import NEVER
 from workloads.machine import Buffer, FrameBatch
 from workloads.native.address import address_of
-from workloads.rc import RcEndpoint
-from workloads.rc.native_endpoint import NativeEndpoint
+from workloads.rc.carried import ring_event
+from workloads.transports.endpoint import NativeEndpoint
 from workloads.worker import WorkerMachine
 
 __all__ = ["NativeHostNode", "NativeSwitchNode"]
@@ -136,8 +137,10 @@ class NativeHostNode(_Struct, HostNode):
     @machine.setter
     def machine(self, machine: FinishingMachine) -> None:
         self._machine, self._held = machine, None
-        if type(machine) is WorkerMachine and type(machine.endpoint) is RcEndpoint:
+        if type(machine) is WorkerMachine:
             self._held = machine.endpoint.hold()
+            if self._held is not None and type(machine.collective) is RingCollective:
+                self._held.carry(machine.collective)
         self.struct.is_held = 0
         self.struct.held = None if self._held is None else self._held.address
         self.struct.machine = MachineKind.BY_VERBS if self._held is None else MachineKind.HOST
@@ -186,17 +189,30 @@ class NativeHostNode(_Struct, HostNode):
         machine = self._machine if held is not None and held.tell_events() else self.machine
         assert type(machine) is WorkerMachine
         machine.after_news(self._native.now)
-        self.settle()
+        if self.struct.is_held and self.alive and not self.paused:
+            self._tell_of_held()
+            self._native.kick(self._number)
+        else:
+            self.settle()
 
-    def tell_note(self, kind: int, /, *entry: int) -> None:
+    def tell_note(self, kind: int, pair: int, a: int, b: int, _: int, /) -> None:
         held, machine = self._held, self._machine
         assert held is not None
-        pair, a, b, _ = entry
+        if (event := ring_event(kind, a, b)) is not None:
+            self._tell(self.name, event)
+            return
         held.tell(kind, pair, a, b)
         assert type(machine) is WorkerMachine
         machine.after_news(self._native.now)
+        self._tell_of_held()
+
+    def _tell_of_held(self) -> None:
+        """The events of a Machine that stays with compiled code."""
+        machine, told = self._machine, 0
         while (event := machine.next_event()) is not None:
             self._tell(self.name, event)
+            told += 1
+        self._told += told
 
     def wake(self) -> None:
         self._wake()
@@ -300,9 +316,9 @@ class NativeSwitchNode(_Struct, SwitchNode):
     def tell_news(self) -> None:
         self._tell_events()
 
-    def tell_note(self, kind: int, /, *entry: int) -> None:
+    def tell_note(self, kind: int, index: int, rank: int, message: int, offset: int, /) -> None:
         assert self._sums is not None
-        self._tell(self.name, self._sums.logged(kind, *entry))
+        self._tell(self.name, self._sums.logged(kind, index, rank, message, offset))
 
     def make_room(self) -> None:
         machine = self.machine

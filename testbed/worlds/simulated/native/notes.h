@@ -19,6 +19,14 @@ static void keep_repeats(struct sim_core *core, struct irn_end *end)
     end->news = 0;
 }
 
+/* What became of messages of a ring. */
+static void keep_ring(struct sim_core *core, struct ring_held *ring)
+{
+    for (int64_t i = 0; i < ring->logged; i++)
+        keep_entry(core, &ring->log[i]);
+    ring->logged = 0;
+}
+
 /* What a switch noted is told later, before anything else is: most of it under loss is of repeated packets, which Python has
  * nothing else to do with. Not so where the telling looks at the state of a message, which goes on. Returns whether all of it
  * could be kept. */

@@ -43,7 +43,7 @@ _KNOWN_OF_SCENARIOS = frozenset(
 )  # fmt: skip
 _KNOWN_FAULTS = frozenset({RateChange, Kill, Pause})
 """faults in addition to those of packets, which the filters of links know"""
-_HEADERS = 160
+_MOST_AROUND = 160
 """most bytes of a request without its payload, and some more"""
 
 
@@ -64,17 +64,18 @@ class Parts:
 def choose_parts(plan: Plan, tell: Callable[[str, Event], None] | None = None, *, native: bool = True) -> Parts:
     """The loop in C, if `native` is true, this machine can build it, and it knows all that the plan asks for. It does
     not know later kinds of faults, or later properties of links, nodes or the scenario that are not at their default.
-    It is also not used for a plan without Machines that C drives, while the other loop is compiled. A scenario with PFC
-    gets nodes and wires of its own, and `tell` for events of the network as a whole."""
+    It is also not used for a plan without Machines that C drives, while the other loop is compiled: in a traced run all
+    Machines are Python. A scenario with PFC gets nodes and wires of its own, and `tell` for events of the network as a
+    whole."""
     if plan.scenario.pfc is not None:
         fabric = LosslessFabric(plan.scenario, tell or _nothing)
         return Parts(Agenda(plan.scenario.seed), LosslessHost, LosslessSwitch, LosslessWire, fabric.connect, fabric)
-    is_for_c = native and _is_known(plan) and (plan.ring_workers or not compiled_status().available)
-    library = load_core() if is_for_c else None
+    has_work = (plan.ring_workers and not plan.scenario.trace) or not compiled_status().available
+    library = load_core() if native and has_work and _is_known(plan) else None
     if library is None:
         return Parts(Agenda(plan.scenario.seed), HostNode, SwitchNode, Wire, _nothing)
     frames = [link.shape.mtu + 14 for link in plan.scenario.topology.links]
-    frames += [qp.path_mtu + _HEADERS for worker in plan.ring_workers for qp in worker.queue_pairs]
+    frames += [qp.path_mtu + _MOST_AROUND for worker in plan.ring_workers for qp in worker.queue_pairs]
     agenda = NativeAgenda(plan.scenario.seed, library, max(frames) + 63 & ~63)
     return Parts(agenda, NativeHostNode, NativeSwitchNode, NativeWire, agenda.connect)
 

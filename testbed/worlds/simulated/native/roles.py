@@ -26,7 +26,7 @@ class NodeRole(Protocol):
 
     def take(self, port: int, frame: bytes) -> None: ...
 
-    def tell_note(self, kind: int, /, *entry: int) -> None:
+    def tell_note(self, kind: int, first: int, second: int, third: int, fourth: int, /) -> None:
         """What the node's compiled code noted, at the time when it did."""
         ...
 

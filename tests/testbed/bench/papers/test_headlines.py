@@ -43,6 +43,7 @@ def test_a_failed_run_has_no_gain_and_a_missing_peer_none() -> None:
 
 
 @pytest.mark.parametrize("headline", _SWEPT, ids=lambda headline: headline.key)
+@pytest.mark.protocols("switchml")
 def test_the_sweep_of_a_headline_has_its_variants_and_axes(headline: Headline) -> None:
     if headline.sweep in left_out():
         pytest.skip(f"the tree lacks {headline.sweep}")
@@ -68,6 +69,7 @@ def _headline(key: str) -> Headline:
     return next(headline for headline in headlines() if headline.key == key)
 
 
+@pytest.mark.protocols("ps")
 def test_dlcp_meets_the_best_peer_and_says_what_other_peers_would_give() -> None:
     headline = _headline("dlcp")
     sweep = load_sweep(headline.sweep)
@@ -83,6 +85,7 @@ def test_dlcp_meets_the_best_peer_and_says_what_other_peers_would_give() -> None
     assert "best gain" not in headline.remark([])
 
 
+@pytest.mark.protocols("repair")
 def test_a_row_end_to_end(tmp_path, monkeypatch) -> None:
     """Real runs of three codes, their files, and the table in 80 columns."""
     monkeypatch.setattr("testbed.bench.papers.bench._FOLDER", tmp_path)

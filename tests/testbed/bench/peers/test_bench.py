@@ -62,6 +62,7 @@ def test_subjects_take_turns(faked: list[str], tmp_path: Path) -> None:
     assert (tmp_path / "plot.svg").exists()
 
 
+@pytest.mark.protocols("ring")
 def test_a_missing_peer_is_named_and_the_rest_is_measured(
     faked: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

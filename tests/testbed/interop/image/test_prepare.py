@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from testbed.interop.image import prepare
@@ -76,8 +77,15 @@ def test_the_staged_code_is_all_that_the_guest_imports(tmp_path, monkeypatch):
     if Path("/usr/bin/python3").exists():
         # Bits 0 and 1 of the flags: by hash, and unchecked (PEP 552), so a file system's times do not matter.
         assert [path.read_bytes()[4:8] for path in compiled] == [b"\x01\0\0\0"]
+    # Of the libraries in the environment of this test, the guest has NumPy alone.
+    site = Path(str(np.__file__)).parent.parent
+    for library in ("numpy", "numpy.libs"):
+        if (site / library).exists():
+            (tmp_path / "guest").mkdir(exist_ok=True)
+            (tmp_path / "guest" / library).symlink_to(site / library)
+    paths = [str(tmp_path / "code"), str(tmp_path / "guest")]
     words = "import testbed.interop.guest.runner, testbed.interop.guest.allreduce, testbed.interop.guest.peer"
-    command = [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(tmp_path / 'code')!r}); {words}"]
+    command = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path += {paths!r}; {words}"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from testbed.checkers.folds import fold
-from testbed.protocols.dlcp.bounded_server import error_bound
+from testbed.protocols.dlcp.bounded_server import left_out
 from testbed.protocols.dlcp.bounded_told import rounding, without
 from workloads.config import ArithmeticSpec
 
@@ -21,7 +21,7 @@ def test_no_result_is_further_than_its_bound(dtype: str) -> None:
         came = [without(row, int(draw.integers(1 << 10)), 4) for row in rows]
         total = fold(came, spec)
         result = without(total, int(draw.integers(1 << 10)), 4)
-        bound = error_bound(rows, came, total, result) + rounding(rows)
+        bound = left_out(rows, came) + left_out([total], [result]) + rounding(rows)
         distance = np.abs(result.astype(np.float64) - np.sum(np.array(rows, np.float64), axis=0))
         assert (distance <= bound).all()
 
@@ -31,6 +31,6 @@ def test_a_sum_that_is_scaled_by_what_came_is_too_far() -> None:
     rows = [np.full(8, 10.0, np.float32), np.full(8, -2.0, np.float32), np.full(8, 1.0, np.float32)]
     came = [rows[0], rows[1], without(rows[2], 0b01, 4)]
     total = fold(came, ArithmeticSpec())
-    bound = error_bound(rows, came, total, total) + rounding(rows)
+    bound = left_out(rows, came) + rounding(rows)
     assert (np.abs(total - 9.0) <= bound).all()
     assert (np.abs(total * np.float32(3 / 2) - 9.0) > bound).all()

@@ -14,7 +14,7 @@ name: plan
 topology: {kind: spine_leaf, leaves: 2, hosts_per_leaf: 3, spines: 2}
 switch: {program: forward}
 transport: {path_mtu: 256}
-job: {collective: dlcp, size: 2560B, JOB}
+job: {protocol: dlcp, size: 2560B, JOB}
 """
 ADDING = RUN.replace("forward}", "dlcp, memory: 8}").replace("JOB", "over: ina, slot_timer: 2ms")
 

@@ -71,7 +71,7 @@ def test_copies_and_order_do_not_count(name: str) -> None:
 
 
 def test_models_of_different_sums_drift_apart() -> None:
-    digits = "job={collective: dlcp, workload: digits, loss_bound: 5%, iterations: 3, window_packets: 16}"
+    digits = "job={protocol: dlcp, workload: digits, loss_bound: 5%, iterations: 3, window_packets: 16}"
     context = ran("dlcp-lossy", digits)
     losses = {record.event.loss for record in context.events(TrainingProgress) if record.event.iteration == 2}
     assert len(losses) == len(context.workers)

@@ -20,7 +20,7 @@ world: simulated
 topology: {kind: rack, hosts: 4, link: {rate: 10Gbps, delay: 2us}}
 switch: {program: forward}
 transport: {TRANSPORT}
-job: {collective: flows, load: 0.5, sizes: storage, duration: 400us, warm_up: 100us, cool_down: 50us, MORE}
+job: {protocol: flows, load: 0.5, sizes: storage, duration: 400us, warm_up: 100us, cool_down: 50us, MORE}
 time_limit: 1s
 """
 

@@ -18,7 +18,7 @@ name: few
 world: simulated
 topology: {kind: rack, hosts: 4, link: {rate: 10Gbps, delay: 2us}}
 switch: {program: forward}
-job: {collective: flows, pattern: permutation, flow_size: 3000B}
+job: {protocol: flows, pattern: permutation, flow_size: 3000B}
 time_limit: 1s
 """
 

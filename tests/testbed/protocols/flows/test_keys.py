@@ -18,7 +18,7 @@ world: WORLD
 topology: {kind: rack, hosts: 4, link: {rate: 10Gbps}}
 switch: {program: forward}
 transport: {TRANSPORT}
-job: {collective: flows, JOB}
+job: {protocol: flows, JOB}
 """
 
 

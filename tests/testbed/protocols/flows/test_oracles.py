@@ -17,7 +17,7 @@ world: simulated
 topology: {kind: rack, hosts: 3, link: {rate: 10Gbps, delay: 2us, queue: 10000}}
 switch: {program: forward}
 transport: {recovery: RECOVERY}
-job: {collective: flows, pattern: incast, flow_size: 300kB}
+job: {protocol: flows, pattern: incast, flow_size: 300kB}
 time_limit: 1s
 """
 
@@ -43,7 +43,7 @@ world: simulated
 topology: {kind: rack, hosts: 2, link: {rate: 1Gbps, delay: 1us, queue: 100000}}
 switch: {program: forward}
 transport: {timeout: 20}
-job: {collective: flows, pattern: permutation, load: 0.6, flow_size: 1000B, duration: 10ms, warm_up: 1ms}
+job: {protocol: flows, pattern: permutation, load: 0.6, flow_size: 1000B, duration: 10ms, warm_up: 1ms}
 time_limit: 1s
 """
 
@@ -73,7 +73,7 @@ topology:
   links: {h2-s1: {rate: 40Gbps}}
 switch: {program: forward}
 transport: {recovery: RECOVERY}
-job: {collective: flows, pattern: incast, flow_size: 300kB}
+job: {protocol: flows, pattern: incast, flow_size: 300kB}
 time_limit: 1s
 """
 
@@ -103,7 +103,7 @@ topology:
   links: [{ends: [h1, s1]}, {ends: [h2, s2]}, {ends: [s1, s2], rate: 1Gbps, priority: PRIORITY}]
 switch: {program: forward}
 transport: {timeout: 0}
-job: {collective: flows, load: LOAD, sizes: [[0, 0], [20000, 50], [200000, 100]], duration: DURATIONms, warm_up: WARMms}
+job: {protocol: flows, load: LOAD, sizes: [[0, 0], [20000, 50], [200000, 100]], duration: DURATIONms, warm_up: WARMms}
 time_limit: 100s
 """
 _MEAN_BITS = 8 * (10_000 + 110_000) / 2

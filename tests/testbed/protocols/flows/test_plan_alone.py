@@ -53,7 +53,7 @@ world: simulated
 topology: TOPOLOGY
 switch: {program: forward}
 transport: {recovery: RECOVERY}
-job: {collective: flows, pattern: incast, fan_in: 1, flow_size: SIZE, hosts: [h1, LAST]}
+job: {protocol: flows, pattern: incast, fan_in: 1, flow_size: SIZE, hosts: [h1, LAST]}
 time_limit: 1s
 """
 RACK = "{kind: rack, hosts: 2, link: {rate: 40Gbps, delay: 2us}}"

@@ -1,4 +1,4 @@
-"""What the keys of a scenario with collective grid must keep, and how that is said."""
+"""What the keys of a scenario with protocol grid must keep, and how that is said."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ GOOD = """\
 name: good
 topology: {kind: grid_triangle}
 switch: {program: grid}
-job: {collective: grid, dtype: int32}
+job: {protocol: grid, dtype: int32}
 routing: {servers: [ps], capacity: 90Mbps, mode: paced}
 """
 
@@ -33,7 +33,7 @@ def test_a_good_one_is_taken_and_its_server_is_the_last_host() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        (GOOD[GOOD.index("routing") :], "", ("x.yaml:4: job.collective: nothing says where gradients go; found grid "
+        (GOOD[GOOD.index("routing") :], "", ("x.yaml:4: job.protocol: nothing says where gradients go; found grid "
                                             "without `routing`")),
         ("[ps]", "[ps, w8]", ("routing.servers: not the job's parameter server; found ps, w8; allowed: ps alone "
                              "(job.server)")),
@@ -41,9 +41,9 @@ def test_a_good_one_is_taken_and_its_server_is_the_last_host() -> None:
         ("mode: paced", "workers: [w1, w2]", "routing.workers: not the job's hosts; found w1, w2"),
         (", dtype: int32", "", "job.dtype: float32 waits for results, one window behind, and so keeps no planned rate"),
         ("dtype: int32", "dtype: int32, copies: 2", "job.copies: a plan of gradient routes is for one job; found 2"),
-        ("job: {", "transport: {aimd: false}\njob: {", ("transport.aimd: collective grid has no such window; found "
+        ("job: {", "transport: {aimd: false}\njob: {", ("transport.aimd: protocol grid has no such window; found "
                                                        "false")),
-        ("program: grid", "program: atp", ("collective grid does not run over program atp; allowed: switch.program: "
+        ("program: grid", "program: atp", ("protocol grid does not run over program atp; allowed: switch.program: "
                                           "grid")),
         ("mode: paced", "mode: slow", "routing.mode"),
         ("mode: paced", "pace: 0", "routing.pace"),

@@ -26,7 +26,7 @@ def calm(*faults, topology: Topology | None = None, routing=(), **job) -> Scenar
     return Scenario(
         name="x", topology=topology or rack(3, SHAPE), link=SHAPE, faults=faults, capture=False,
         transport=Transport(path_mtu=256, rto_ns=RTO), switch=SwitchOptions(program="grid", memory=4),
-        job=Job(collective="grid", hosts=("h1", "h2"), server="h3", **told),
+        job=Job(protocol="grid", hosts=("h1", "h2"), server="h3", **told),
         routing=replace(Routing(("h3",), "switchml", capacity_bps=10**9, react_ns=REACT), **dict(routing)),
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ name: p
 world: simulated
 topology: {kind: spine_leaf, leaves: 2, spines: 2, hosts_per_leaf: [2, 3], link: {rate: 100Mbps}}
 switch: {program: ps, memory: 32}
-job: {collective: ps, dtype: int32, size: 20kB, window_packets: 4%s}
+job: {protocol: ps, dtype: int32, size: 20kB, window_packets: 4%s}
 """
 
 

@@ -24,7 +24,7 @@ name: bytes
 topology: {kind: spine_leaf, leaves: 2, hosts_per_leaf: HOSTS, spines: 1}
 switch: {program: PROGRAM, memory: 8}
 transport: {path_mtu: 256, rto: 100ms}
-job: {collective: repair, size: SIZE, iterations: 2, window_packets: 8, CODE}
+job: {protocol: repair, size: SIZE, iterations: 2, window_packets: 8, CODE}
 """
 
 

@@ -17,7 +17,7 @@ name: fabric
 topology: {kind: spine_leaf, leaves: 2, hosts_per_leaf: 3, spines: 2}
 switch: {program: PROGRAM, memory: 20}
 transport: {path_mtu: 256}
-job: {collective: repair, n: 7, k: 5, size: 2560B, window_packets: 64, JOB}
+job: {protocol: repair, n: 7, k: 5, size: 2560B, window_packets: 64, JOB}
 """
 
 

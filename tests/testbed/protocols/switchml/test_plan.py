@@ -14,7 +14,7 @@ def plan_of(framing: str = "uc", packets: int = 4, start_psn: int | None = None,
     plan = rack_plan(
         4, program="switchml",
         transport={"path_mtu": 256, "framing": framing, "uc_packets": packets, "start_psn": start_psn},
-        job={"collective": "switchml", "size_bytes": 80_000, "window_packets": 30} | job,
+        job={"protocol": "switchml", "size_bytes": 80_000, "window_packets": 30} | job,
     )  # fmt: skip
     return make_plan(replace(plan.scenario, switch=replace(plan.scenario.switch, memory=160)))
 

@@ -32,7 +32,7 @@ from testbed.figures.metrics import metrics
 from testbed.history import Record, sort_history
 from testbed.history.verdict import Verdict
 from testbed.plan import Plan, make_plan
-from testbed.scenario.job import Straggler
+from testbed.scenario.keys.job import Straggler
 from testbed.worlds.simulated import make_worker, simulate
 from tests.support.simulation import digests, of, rack_links, rack_plan
 from tests.support.switchml_mutants import BitmapIgnored, NoReplay, NoShadowCopy, OnePool, ReplayToAll
@@ -67,7 +67,7 @@ def plan_of(
     plan = rack_plan(
         hosts, seed=seed, faults=faults, link={"rate_bps": 50_000_000}, program="switchml", time_limit_ns=400 * _MS,
         transport=transport,
-        job={"collective": "switchml", "size_bytes": 6_000, "iterations": 2, "window_packets": 64} | job,
+        job={"protocol": "switchml", "size_bytes": 6_000, "iterations": 2, "window_packets": 64} | job,
     )  # fmt: skip
     scenario = replace(plan.scenario, switch=replace(plan.scenario.switch, memory=memory), trace=trace)
     return make_plan(scenario)

@@ -15,13 +15,13 @@ from testbed.faults.events import FaultStruck
 from testbed.faults.model import Fault, Kill, LinkDown, Loss, Window
 from testbed.history import Record, sort_history
 from testbed.plan import Plan, make_plan
-from testbed.report.timeline import Timeline, build_timeline
+from testbed.report.timeline import Timeline, build_timeline, reading
 from testbed.worlds.simulated import simulate
 from tests.support.records import a_record
 from tests.support.simulation import of, rack_links, rack_plan
 from topologies import DIRECTIONS, Direction
 from workloads.errors import ScenarioError
-from workloads.events import Retransmission
+from workloads.events import MessageAcked, MessagePosted, MessageReceived, Retransmission
 
 LOSS = Loss("loss", rack_links(3), DIRECTIONS, rate=0.03)
 
@@ -52,6 +52,19 @@ def test_lanes_are_the_connections_of_the_plan(trace: bool) -> None:
 def test_hosts_stand_in_the_order_of_their_numbers() -> None:
     history: list[Record] = [a_record(0, f"h{n}", "NodeStarted", role="host", backend="virtual") for n in (10, 2, 1)]
     assert build_timeline(history).hosts == ("h1", "h2", "h10")
+
+
+def test_a_run_with_too_many_messages_is_drawn_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, history, whole = run(LOSS)
+    monkeypatch.setattr(reading, "_MOST_OF_MESSAGES", 100)
+    timeline = build_timeline(history)
+    messages = len(of(history, MessageAcked, MessagePosted, MessageReceived))
+    assert timeline.notes == [f"{messages:,} records of single messages are not drawn: the run has too many"]
+    assert not whole.notes
+    told = {"post", "ack", "result"}
+    for lane, before in zip(timeline.qps, whole.qps, strict=True):
+        assert lane.marks == [mark for mark in before.marks if mark.kind not in told]
+        assert not [span for span in lane.spans if span.state == "flight"]
 
 
 def test_every_fact_of_a_queue_pair_is_a_mark_of_its_lane() -> None:

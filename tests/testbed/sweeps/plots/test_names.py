@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from testbed.scenario.known import protocols
+from testbed.scenario.protocols.known import protocols
 from testbed.sweeps.plots.names import title_of_protocol
 
 

@@ -82,7 +82,7 @@ def test_frames_arrive_one_by_one_where_there_is_time_for_it() -> None:
 def test_frames_that_are_few_on_average_arrive_one_by_one_sooner() -> None:
     """33 links, full, of 4 Mb/s as the server's: 14,900 frames a second, which is for a factor of 4. On average of the
     run they are 510."""
-    program = ("switch.program=atp", "job.collective=atp")
+    program = ("switch.program=atp", "job.protocol=atp")
     assert exact_dilation(plan_of(*program, name="jobs-8")) == 1
 
 
@@ -219,7 +219,7 @@ def test_the_world_shapes_links_for_frames_that_come_one_by_one(
     assert told == [False, True]
 
 
-@pytest.mark.parametrize("collective", ["ring", "mesh"])
-def test_empty_vectors_have_a_dilation(collective: str) -> None:
-    changes = ["switch.program=forward", f"job.collective={collective}", "job.operation=reduce_scatter", "job.size=0B"]
+@pytest.mark.parametrize("protocol", ["ring", "mesh"])
+def test_empty_vectors_have_a_dilation(protocol: str) -> None:
+    changes = ["switch.program=forward", f"job.protocol={protocol}", "job.operation=reduce_scatter", "job.size=0B"]
     assert exact_dilation(make_plan(load_scenario("rack", changes))) >= 1

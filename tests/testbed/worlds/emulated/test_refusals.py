@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from testbed.scenario.clocks import Clocks
+from testbed.scenario.keys.clocks import Clocks
 from testbed.worlds.emulated import EmulatedWorld
 from tests.support.emulated import builder, make_rack_plan
 from workloads.errors import ScenarioError

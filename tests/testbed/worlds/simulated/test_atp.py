@@ -60,11 +60,11 @@ def test_workers_in_step_do_not_meet_a_full_queue_for_ever() -> None:
     job = "jobs=[{hosts: [h3, h4, h2], server: h1, size: 780B, iterations: 2, window_packets: 4}]"
     rack = "topology={kind: rack, hosts: 4, link: {rate: 40Mbps, delay: 5us, queue: 3}}"
     knobs = ["switch={program: atp, memory: 1}", "transport={path_mtu: 256, rto: 8732800ns}"]
-    assert_passes(judged("atp", [rack, *knobs, "job={collective: atp, dtype: int32}", job, first]))
+    assert_passes(judged("atp", [rack, *knobs, "job={protocol: atp, dtype: int32}", job, first]))
 
 
 def test_a_real_model_trains() -> None:
-    assert_passes(judged("atp", ["job={collective: atp, workload: digits, iterations: 2}"]))
+    assert_passes(judged("atp", ["job={protocol: atp, workload: digits, iterations: 2}"]))
 
 
 @pytest.mark.parametrize(("scale", "reason"), [("5e5", "overflow"), ("1e6", "unquantisable")])
@@ -96,11 +96,11 @@ def test_a_switch_that_loses_its_memory_costs_time_only(name: str) -> None:
     assert context.events(DatagramResent)
 
 
-@pytest.mark.parametrize("collective", ["atp", "esa"])
-def test_a_worker_that_leaves_ends_its_own_job_only(collective: str) -> None:
+@pytest.mark.parametrize("protocol", ["atp", "esa"])
+def test_a_worker_that_leaves_ends_its_own_job_only(protocol: str) -> None:
     """What it left in slots is in nobody's way for long: others collide with it, and go to the server."""
     crash = "faults=[{kind: kill, name: crash, node: h1, from: 10ms}]"
-    words = [f"job.collective={collective}", f"switch.program={collective}", "time_limit=2s", crash]
+    words = [f"job.protocol={protocol}", f"switch.program={protocol}", "time_limit=2s", crash]
     context = judged("atp-two-jobs", [*SMALL, *words])
     assert {record.node for record in context.events(WorkerFinished)} == {"h3", "h4"}
     verdicts = {found.name: found.verdict for found in run_checks(context).results}
@@ -155,7 +155,7 @@ def test_a_switch_that_takes_two_jobs_for_one_is_found_by_what_it_added() -> Non
     one = "{name: a, hosts: [h1, h2], straggler: {rank: 1, delay: 5ms}}"
     other = "{name: b, hosts: [h3, h4], straggler: {rank: 0, delay: 5ms}}"
     program = "switch={program: 'tests/support/wrong_aggregators.py:SharesSlots', memory: 1}"
-    job = "job={collective: atp, dtype: int32, size: 5kB, iterations: 1, window_packets: 1}"
+    job = "job={protocol: atp, dtype: int32, size: 5kB, iterations: 1, window_packets: 1}"
     found = results(judged("atp-two-jobs", [program, job, f"jobs=[{one}, {other}]", "faults=[]"]))
     assert found["exactly_once"][0] is Verdict.PASS
     assert found["bit_exact"][0] is found["slots_private"][0] is Verdict.FAIL
@@ -177,7 +177,7 @@ def test_late_copies_make_no_memory_busy(program: str) -> None:
     small = [
         "topology={kind: rack, hosts: 5, link: {rate: 100Mbps}}",
         f"switch={{program: {program}, memory: 16}}",
-        f"job={{collective: {program}, dtype: int32, size: 60kB, iterations: 1, window_packets: 8}}",
+        f"job={{protocol: {program}, dtype: int32, size: 60kB, iterations: 1, window_packets: 8}}",
     ]
     late = "faults=[{kind: duplicate, name: d, links: all, direction: up, rate: 5%, delay: 60ms}]"
     with_copies, without = (job_metrics(judged(program, [*small, fault])) for fault in (late, "faults=[]"))

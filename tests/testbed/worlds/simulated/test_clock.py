@@ -14,7 +14,7 @@ from testbed.faults.events import FaultStruck
 from testbed.faults.model import Drop, Kill, Loss, Match, Window
 from testbed.faults.opcodes import DATA_OPCODES
 from testbed.history.events import NodeStarted
-from testbed.scenario.clocks import TRUE_CLOCKS, Clocks
+from testbed.scenario.keys.clocks import TRUE_CLOCKS, Clocks
 from testbed.worlds.simulated import simulate
 from testbed.worlds.simulated.clock import INSTANTS, NodeClock, draw_clocks
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
@@ -102,7 +102,7 @@ def dropping(hosts=3):
 @pytest.mark.parametrize("kind", ["netreduce", "ring", "shift"])
 def test_sums_do_not_depend_on_the_clocks(kind):
     loss = Loss("loss", rack_links(3), rate=0.02)
-    job = {"collective": kind, "size_bytes": 60_000, "message_packets": 16, "iterations": 2}
+    job = {"protocol": kind, "size_bytes": 60_000, "message_packets": 16, "iterations": 2}
     plan = rack_plan(3, faults=(loss,), job=job)
     records = simulate(skewed(plan))
     assert digests(records) == expected_digests(plan)

@@ -48,11 +48,11 @@ SAVED_STEPS = {3: 1, 6: 1}
 once"""
 
 
-def job_on(topology: Topology, collective: str, size: int, **job: object) -> Scenario:
+def job_on(topology: Topology, protocol: str, size: int, **job: object) -> Scenario:
     options = {"message_packets": 170, **job}
     return Scenario(
         "t", topology, topology.links[0].shape, world="simulated", transport=Transport(timeout_code=18),
-        switch=SwitchOptions("forward"), job=Job(collective=collective, size_bytes=size, **options), capture=False,
+        switch=SwitchOptions("forward"), job=Job(protocol=protocol, size_bytes=size, **options), capture=False,
         time_limit_ns=60_000_000_000,
     )  # fmt: skip
 
@@ -94,9 +94,9 @@ class Row:
         return self.seconds - saved_s + ways_back(self.collective, self.ranks) * self.ack_s
 
 
-def rows_of(oracles: Path, collective: str, ranks: int, size: int) -> list[Row]:
+def rows_of(oracles: Path, protocol: str, ranks: int, size: int) -> list[Row]:
     with (oracles / "collectives.csv").open() as table:
-        rows = [Row(row) for row in csv.DictReader(table) if row["algorithm"] == collective]
+        rows = [Row(row) for row in csv.DictReader(table) if row["algorithm"] == protocol]
     return [row for row in rows if (row.ranks, row.size) == (ranks, size) and row.left_s >= 0]
 
 
@@ -110,42 +110,42 @@ STEPS: dict[str, Callable[[int], int]] = {
 """alphas of the form"""
 
 
-def ways_back(collective: str, ranks: int) -> int:
+def ways_back(protocol: str, ranks: int) -> int:
     """Of ACKs that a job waits for: the fewer of them the better, and never one behind its last step."""
-    steps = STEPS[collective](ranks)
-    if collective == "binomial_tree":  # up, a child waits for nobody; down, the root sends to one after the other
+    steps = STEPS[protocol](ranks)
+    if protocol == "binomial_tree":  # up, a child waits for nobody; down, the root sends to one after the other
         return steps // 2 - 1
     return steps - 1
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4, 6, 8, 16])
-@pytest.mark.parametrize("collective", SUMMING)
-def test_latencies_are_those_of_the_form_and_the_ways_back_that_are_told(collective: str, ranks: int) -> None:
+@pytest.mark.parametrize("protocol", SUMMING)
+def test_latencies_are_those_of_the_form_and_the_ways_back_that_are_told(protocol: str, ranks: int) -> None:
     """Where links only delay, a job lasts as many of their delays as messages and ACKs follow one another."""
-    if collective in POWERS_OF_TWO and ranks & (ranks - 1):
+    if protocol in POWERS_OF_TWO and ranks & (ranks - 1):
         return
     scenario = job_on(
-        rack(ranks, LinkShape(rate_bps=10**12, delay_ns=10**6, queue_packets=10**5)), collective, KIB, pipelined=False
+        rack(ranks, LinkShape(rate_bps=10**12, delay_ns=10**6, queue_packets=10**5)), protocol, KIB, pipelined=False
     )
     ways = seconds_of(list(simulate(make_plan(scenario)))) / 2e-3
-    saved = SAVED_STEPS.get(ranks, 0) if collective == "binomial_tree" else 0
-    assert ways == pytest.approx(STEPS[collective](ranks) - saved + ways_back(collective, ranks), abs=0.01)
+    saved = SAVED_STEPS.get(ranks, 0) if protocol == "binomial_tree" else 0
+    assert ways == pytest.approx(STEPS[protocol](ranks) - saved + ways_back(protocol, ranks), abs=0.01)
 
 
 @pytest.mark.parametrize("size", [KIB, MB])
 @pytest.mark.parametrize("ranks", [2, 3, 4, 6, 8])
-@pytest.mark.parametrize("collective", SUMMING)
-def test_times_are_those_of_the_table(collective: str, ranks: int, size: int, oracles: Path) -> None:
-    wanted = rows_of(oracles, collective, ranks, size)
+@pytest.mark.parametrize("protocol", SUMMING)
+def test_times_are_those_of_the_table(protocol: str, ranks: int, size: int, oracles: Path) -> None:
+    wanted = rows_of(oracles, protocol, ranks, size)
     assert len(wanted) in ((0, 4) if size == KIB else (0, 3))
-    assert wanted or collective in POWERS_OF_TWO
+    assert wanted or protocol in POWERS_OF_TWO
     for row in wanted:
-        scenario = job_on(rack(ranks, row.wire), collective, size, pipelined=False)
+        scenario = job_on(rack(ranks, row.wire), protocol, size, pipelined=False)
         assert seconds_of(list(simulate(make_plan(scenario)))) == pytest.approx(row.counted, rel=0.05), vars(row)
 
 
 @pytest.mark.parametrize(
-    ("collective", "own", "gradients", "world"),
+    ("protocol", "own", "gradients", "world"),
     in_both_worlds(
         [
             ("ring", None, 1.875),
@@ -157,11 +157,11 @@ def test_times_are_those_of_the_table(collective: str, ranks: int, size: int, or
     ),
 )
 def test_bytes_that_leave_and_enter_a_rack(
-    collective: str, own: RabenseifnerKeys | None, gradients: float, world: str, tmp_path: Path
+    protocol: str, own: RabenseifnerKeys | None, gradients: float, world: str, tmp_path: Path
 ) -> None:
     """Four racks of four, ranks in order. Beside data a link carries the ACKs of what came the other way."""
     size = MTU * 128
-    scenario = replace(job_on(spine_leaf([4, 4, 4, 4], 1, SHAPE), collective, size, own=own), world=world)
+    scenario = replace(job_on(spine_leaf([4, 4, 4, 4], 1, SHAPE), protocol, size, own=own), world=world)
     result = run_scenario(scenario, tmp_path / "run")
     assert_passes(result.document)
     hosts, found = {node.name for node in scenario.topology.hosts}, dict[tuple[str, str], float]()

@@ -7,7 +7,7 @@ from switch_nodes.events import PacketIgnored, SlotsAtEnd
 from testbed.faults.events import FaultStruck
 from testbed.faults.model import Burst, Corrupt, Drop, Duplicate, Loss, Match, Reorder
 from testbed.history.events import TimeLimitReached
-from testbed.scenario.job import Straggler
+from testbed.scenario.keys.job import Straggler
 from testbed.worlds.simulated import simulate
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import Direction
@@ -42,15 +42,15 @@ def job(**options):
 
 
 @pytest.mark.parametrize("hosts", [2, 3, 4, 6, 8])
-@pytest.mark.parametrize("collective", ["netreduce", "ring", "shift"])
-def test_every_size_without_loss(hosts, collective):
-    records = check(rack_plan(hosts, job=job(collective=collective)))
+@pytest.mark.parametrize("protocol", ["netreduce", "ring", "shift"])
+def test_every_size_without_loss(hosts, protocol):
+    records = check(rack_plan(hosts, job=job(protocol=protocol)))
     assert not of(records, Retransmission, NakSent, RnrNakSent, FrameRejected)
 
 
 @pytest.mark.parametrize("hosts", [2, 3, 4, 6, 8])
-@pytest.mark.parametrize("collective", ["netreduce", "ring", "shift"])
-def test_every_size_with_every_packet_fault(hosts, collective):
+@pytest.mark.parametrize("protocol", ["netreduce", "ring", "shift"])
+def test_every_size_with_every_packet_fault(hosts, protocol):
     links = rack_links(hosts)
     faults = (
         Loss("loss", links, rate=0.02),
@@ -59,7 +59,7 @@ def test_every_size_with_every_packet_fault(hosts, collective):
         Corrupt("corrupt", links, rate=0.02),
         Burst("burst", links, rate=0.005),
     )
-    plan = rack_plan(hosts, seed=hosts, faults=faults, job=job(collective=collective), transport=QUICK)
+    plan = rack_plan(hosts, seed=hosts, faults=faults, job=job(protocol=protocol), transport=QUICK)
     records = check(plan, struck=("loss", "duplicate", "reorder", "corrupt"))
     assert of(records, Retransmission)
 
@@ -72,18 +72,18 @@ def test_both_verbs_with_loss(verb, rate):
 
 
 @pytest.mark.parametrize(
-    ("op", "dtype", "collective"),
+    ("op", "dtype", "protocol"),
     [
-        (op, dtype, collective)
+        (op, dtype, protocol)
         for op in ("sum", "max", "xor")
         for dtype in ("float32", "int32", "int32sat")
-        for collective in ("netreduce", "ring")
-        if (op, dtype, collective) != ("sum", "int32sat", "ring")
+        for protocol in ("netreduce", "ring")
+        if (op, dtype, protocol) != ("sum", "int32sat", "ring")
     ],
 )
-def test_every_arithmetic(op, dtype, collective):
+def test_every_arithmetic(op, dtype, protocol):
     loss = Loss("loss", rack_links(3), rate=0.02)
-    work = job(op=op, dtype=dtype, collective=collective, size_bytes=20_000)
+    work = job(op=op, dtype=dtype, protocol=protocol, size_bytes=20_000)
     check(rack_plan(3, faults=(loss,), job=work, transport=QUICK))
 
 
@@ -101,18 +101,18 @@ def test_credit_variants_on_one_switch(credit):
     check(rack_plan(4, faults=(loss,), job=job(credit=credit, iterations=2), transport=QUICK), struck=("loss",))
 
 
-@pytest.mark.parametrize("collective", ["netreduce", "ring", "shift"])
-def test_sequence_numbers_wrap_in_the_middle_of_a_message(collective):
+@pytest.mark.parametrize("protocol", ["netreduce", "ring", "shift"])
+def test_sequence_numbers_wrap_in_the_middle_of_a_message(protocol):
     loss = Loss("loss", rack_links(3), rate=0.03)
     transport = {"start_psn": 0xFFFFFC, **QUICK}
-    check(rack_plan(3, faults=(loss,), job=job(collective=collective), transport=transport), struck=("loss",))
+    check(rack_plan(3, faults=(loss,), job=job(protocol=protocol), transport=transport), struck=("loss",))
 
 
-@pytest.mark.parametrize("collective", ["netreduce", "ring", "shift"])
+@pytest.mark.parametrize("protocol", ["netreduce", "ring", "shift"])
 @pytest.mark.parametrize("verb", ["write", "send"])
-def test_iterations_follow_one_another(collective, verb):
+def test_iterations_follow_one_another(protocol, verb):
     loss = Loss("loss", rack_links(3), rate=0.02)
-    work = job(collective=collective, iterations=5, size_bytes=20_000, straggler=Straggler(1, 2 * MS))
+    work = job(protocol=protocol, iterations=5, size_bytes=20_000, straggler=Straggler(1, 2 * MS))
     records = check(rack_plan(3, faults=(loss,), job=work, transport={"verb": verb, **QUICK}), struck=("loss",))
     assert len(of(records, CollectiveCompleted)) == 15
 
@@ -120,8 +120,8 @@ def test_iterations_follow_one_another(collective, verb):
 @pytest.mark.parametrize("elements", [1, 2, 251, 252, 253, 252 + 256, 252 + 256 + 1])
 def test_messages_at_the_borders_of_packets(elements):
     loss = Loss("loss", rack_links(3), rate=0.02)
-    for collective in "netreduce", "ring", "shift":
-        check(rack_plan(3, faults=(loss,), job=job(size_bytes=4 * elements, collective=collective), transport=QUICK))
+    for protocol in "netreduce", "ring", "shift":
+        check(rack_plan(3, faults=(loss,), job=job(size_bytes=4 * elements, protocol=protocol), transport=QUICK))
 
 
 @pytest.mark.parametrize("mtu", [256, 512, 2048, 4096])
@@ -172,9 +172,9 @@ def test_the_ring_is_a_good_baseline_and_netreduce_gains_what_it_should(hosts):
     """Time ratio to the ring 2(P-1)/P within 5 %, the ring itself within 5 % of its own bound."""
     size, rate = 4 * 25_000 * hosts, 1_000_000_000
     times = {}
-    for collective in "netreduce", "ring":
-        plan = rack_plan(hosts, job={"size_bytes": size, "collective": collective}, link={"rate_bps": rate})
-        times[collective] = max(record.event.completed_ns for record in of(simulate(plan), CollectiveCompleted))
+    for protocol in "netreduce", "ring":
+        plan = rack_plan(hosts, job={"size_bytes": size, "protocol": protocol}, link={"rate_bps": rate})
+        times[protocol] = max(record.event.completed_ns for record in of(simulate(plan), CollectiveCompleted))
     bound = size * 1082 / 1024 * 8 * 1_000_000_000 / rate
     ideal = 2 * (hosts - 1) / hosts
     assert 1 < times["ring"] / (bound * ideal) < 1.05

@@ -86,57 +86,11 @@ def test_fifty_scenarios_give_the_same_files_in_different_processes(tmp_path):
     texts = [(tmp_path / "1" / f"{index}.jsonl").read_text(encoding="utf-8") for index in range(len(cases))]
     assert len(set(texts)) == len(cases)
     struck = {case.scenario for case, text in zip(cases, texts, strict=True) if '"FaultStruck"' in text}
-    quiet = {
-        "accelerator",
-        "accelerator-slow",
-        "rack",
-        "rack-32",
-        "receiver-not-ready",
-        "shift",
-        "spine-leaf",
-        "straggler",
-        "straggler-too-late",
-        "strategy",
-        "strategy-esa",
-        "binomial-tree",
-        "sharded-ps",
-        "ps",
-        "ps-plain",
-        "ps-fat-tree",
-        "repair",
-        "dlcp",
-        "dlcp-classes",
-        "dlcp-ina",
-        "dlcp-ring",
-        "dlcp-sprayed",
-        "spine-leaf-ring",
-        "spine-leaf-trimmed",
-        "incast-trimmed",
-        "priority",
-        "fat-tree-ring",
-        "switchml",
-        "switchml-uc",
-        "jobs-mix",
-        "atp",
-        "atp-two-jobs",
-        "esa",
-        "esa-scarce",
-        "grid",
-        "grid-atp",
-        "grid-geryon",
-        "grid-goat",
-        "grid-link-down",
-        "grid-openflow",
-        "grid-triangle",
-        "congested",
-        "hierarchical",
-        "hierarchical-ring",
-        "hierarchical-tencent",
-        "irn-ring-sprayed",
-    }
+    faultless = {name for name in IN_VIRTUAL_TIME if not load_scenario(name).faults}
+    quiet = faultless | {"grid-link-down"}  # a job so small is over before
     assert set(IN_VIRTUAL_TIME) - struck == quiet - left_out()
     marking = [case.scenario for case, text in zip(cases, texts, strict=True) if re.search(r'"marks":[1-9]', text)]
-    expected = ["atp-two-jobs", "congested", "esa-scarce", "shift", "shift"]
+    expected = ["atp-two-jobs", "congested", "esa-scarce", "pfc-incast", "shift", "shift"]
     assert marking == [name for name in expected if name not in left_out()]
 
 

@@ -23,7 +23,7 @@ world: simulated
 topology: {kind: rack, hosts: 7, link: {rate: 50Mbps}}
 switch: {program: switchml, memory: 24}
 transport: {path_mtu: 256, rto: 4ms}
-job: {collective: switchml, window_packets: 16}
+job: {protocol: switchml, window_packets: 16}
 jobs:
   - {name: layers, workers: 2, model: alexnet, scale: 20000, iterations: 2, compute: {ratio: 1, jitter: 10%}}
   - {name: short, workers: 3, size: 3kB, dtype: int32, arrival: 3ms}
@@ -81,7 +81,7 @@ world: simulated
 topology: {kind: rack, hosts: 2, link: {rate: 20Mbps}}
 switch: {program: switchml, memory: 256}
 transport: {path_mtu: 256, rto: 100ms}
-job: {collective: switchml, window_packets: 128, dtype: int32, iterations: 4, size: 25600B}
+job: {protocol: switchml, window_packets: 128, dtype: int32, iterations: 4, size: 25600B}
 """
 SERIAL_S = 100 * 338 * 8 / 20e6
 """of the 100 packets on a host's link"""
@@ -103,7 +103,7 @@ def test_what_is_ready_early_is_sent_while_the_rest_is_computed():
     """Ten layers whose backward passes take as long as their gradients on the wire: all but one of them overlap."""
     layer_s = SERIAL_S / 10
     layers = ", ".join(f"{{layer: l{n}, elements: 640, backward: {layer_s * 1e6:.0f}us}}" for n in range(10))
-    plan, history = run(ALONE, "job={collective: switchml, window_packets: 128, dtype: int32, iterations: 4, scale: 1, "
+    plan, history = run(ALONE, "job={protocol: switchml, window_packets: 128, dtype: int32, iterations: 4, scale: 1, "
                         f"layers: [{layers}]}}")  # fmt: skip
     (job,) = jobs(plan, history)
     assert job["iterations_s"] == pytest.approx([SERIAL_S + layer_s] * 4, rel=0.02)

@@ -12,7 +12,7 @@ from switch_nodes.events import PlaneStatistics
 from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.own_program import ProgramFailed
 from switch_nodes.registry import create_program
-from testbed.scenario.own_code import blame
+from testbed.scenario.protocols.own_code import blame
 from testbed.worlds.simulated import circling, looks
 from testbed.worlds.simulated.world import Simulation
 from tests.support.forging import plan_of

@@ -11,7 +11,7 @@ from testbed.faults.model import Duplicate, Loss, Reorder
 from testbed.history import Record
 from testbed.hunt.judge import run_and_judge
 from testbed.plan import make_plan
-from testbed.scenario.job import Straggler
+from testbed.scenario.keys.job import Straggler
 from testbed.scenario.model import Job, Scenario, SwitchOptions, Transport
 from testbed.worlds.simulated import Simulation
 from topologies import LinkShape, machines
@@ -20,14 +20,14 @@ from workloads.events import CollectiveCompleted, Retransmission
 INSIDE, UPLINK = LinkShape(rate_bps=200_000_000), LinkShape(rate_bps=50_000_000, delay_ns=20_000)
 
 
-def scenario_of(collective: str, count: int = 3, each: int = 2, *faults: Any, seed: int = 1, **job: Any) -> Scenario:
+def scenario_of(protocol: str, count: int = 3, each: int = 2, *faults: Any, seed: int = 1, **job: Any) -> Scenario:
     topology = machines(count, each, INSIDE, UPLINK)
-    program = "netreduce" if collective == "parallel_netreduce" else "forward"
+    program = "netreduce" if protocol == "parallel_netreduce" else "forward"
     options = {"size_bytes": 30_000, "message_packets": 8, "window_messages": 2, "iterations": 2, **job}
     every = tuple(link.name for link in topology.links)
     return Scenario(
         "t", topology, INSIDE, seed=seed, world="simulated", transport=Transport(timeout_code=11),
-        switch=SwitchOptions(program), job=Job(collective=collective, **options),
+        switch=SwitchOptions(program), job=Job(protocol=protocol, **options),
         faults=tuple(replace(fault, links=every) for fault in faults), time_limit_ns=60_000_000_000,
     )  # fmt: skip
 
@@ -35,35 +35,35 @@ def scenario_of(collective: str, count: int = 3, each: int = 2, *faults: Any, se
 PHASED = ("parallel_netreduce", "tencent")
 
 
-@pytest.mark.parametrize("collective", PHASED)
+@pytest.mark.parametrize("protocol", PHASED)
 @pytest.mark.parametrize(("count", "each"), [(2, 2), (2, 3), (3, 4), (4, 1)])
-def test_every_shape_of_machines(collective: str, count: int, each: int) -> None:
+def test_every_shape_of_machines(protocol: str, count: int, each: int) -> None:
     """The number of elements is no multiple of anything, so that pieces and chunks are uneven."""
-    failure, history = run_and_judge(scenario_of(collective, count, each, size_bytes=4 * 2_999))
+    failure, history = run_and_judge(scenario_of(protocol, count, each, size_bytes=4 * 2_999))
     assert failure is None
     assert sum(isinstance(record.event, CollectiveCompleted) for record in history) == 2 * count * each
 
 
-@pytest.mark.parametrize("collective", PHASED)
+@pytest.mark.parametrize("protocol", PHASED)
 @pytest.mark.parametrize(("dtype", "op"), [("int32", "sum"), ("float32", "max"), ("int32sat", "max"), ("int32", "xor")])
-def test_every_arithmetic(collective: str, dtype: str, op: str) -> None:
-    failure, _ = run_and_judge(scenario_of(collective, 2, 3, dtype=dtype, op=op, size_bytes=8_000, iterations=1))
+def test_every_arithmetic(protocol: str, dtype: str, op: str) -> None:
+    failure, _ = run_and_judge(scenario_of(protocol, 2, 3, dtype=dtype, op=op, size_bytes=8_000, iterations=1))
     assert failure is None
 
 
-@pytest.mark.parametrize("collective", PHASED)
+@pytest.mark.parametrize("protocol", PHASED)
 @pytest.mark.parametrize("elements", [3, 5])
-def test_fewer_elements_than_packets_and_ranks(collective: str, elements: int) -> None:
-    failure, _ = run_and_judge(scenario_of(collective, 2, 3, size_bytes=4 * elements))
+def test_fewer_elements_than_packets_and_ranks(protocol: str, elements: int) -> None:
+    failure, _ = run_and_judge(scenario_of(protocol, 2, 3, size_bytes=4 * elements))
     assert failure is None
 
 
-@pytest.mark.parametrize("collective", PHASED)
+@pytest.mark.parametrize("protocol", PHASED)
 @pytest.mark.parametrize("pipelined", [True, False])
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_loss_on_every_link(collective: str, pipelined: bool, seed: int) -> None:
+def test_loss_on_every_link(protocol: str, pipelined: bool, seed: int) -> None:
     failure, history = run_and_judge(
-        scenario_of(collective, 2, 3, Loss("rain", rate=0.03), seed=seed, pipelined=pipelined)
+        scenario_of(protocol, 2, 3, Loss("rain", rate=0.03), seed=seed, pipelined=pipelined)
     )
     assert failure is None
     assert any(isinstance(record.event, Retransmission) for record in history)
@@ -89,9 +89,9 @@ def test_send_instead_of_write_and_late_receives() -> None:
     assert failure is None
 
 
-@pytest.mark.parametrize("collective", PHASED)
-def test_the_compiled_loop_and_the_reference_tell_the_same(collective: str) -> None:
-    plan = make_plan(replace(scenario_of(collective, 2, 2, Loss("rain", rate=0.03)), capture=False))
+@pytest.mark.parametrize("protocol", PHASED)
+def test_the_compiled_loop_and_the_reference_tell_the_same(protocol: str) -> None:
+    plan = make_plan(replace(scenario_of(protocol, 2, 2, Loss("rain", rate=0.03)), capture=False))
     told: list[list[Record]] = [[], []]
     for native in (True, False):
         Simulation(plan, told[native].append, native=native).run()

@@ -32,4 +32,4 @@ def test_other_traffic_between_the_same_hosts_is_the_same_to_the_byte() -> None:
     plain = delivered("rack")
     assert len(plain) > 20
     assert delivered("accelerator") == plain
-    assert delivered("accelerator", "job.collective=ring", "switch.program=forward") == plain
+    assert delivered("accelerator", "job.protocol=ring", "switch.program=forward") == plain

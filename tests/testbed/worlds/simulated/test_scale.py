@@ -20,10 +20,10 @@ _LINKS = "link: {rate: 10Gbps}, uplink: {rate: 100Gbps}"
 _RAIN = "faults: [{kind: loss, name: rain, links: all, direction: both, rate: 2%}]"
 
 
-def plan_of(collective: str, program: str, topology: str, more: str, size: str = "4kB") -> Plan:
+def plan_of(protocol: str, program: str, topology: str, more: str, size: str = "4kB") -> Plan:
     text = (
         f"name: large\nworld: simulated\ncapture: false\ntopology: {{{topology}, {_LINKS}}}\n"
-        f"switch: {{program: {program}, memory: 64}}\njob: {{collective: {collective}, size: {size}}}\n{more}\n"
+        f"switch: {{program: {program}, memory: 64}}\njob: {{protocol: {protocol}, size: {size}}}\n{more}\n"
     )
     return make_plan(parse_scenario(text, "large.yaml"))
 
@@ -62,7 +62,7 @@ def test_a_ring_of_more_ranks_than_a_word_has_bits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("collective", "program"),
+    ("protocol", "program"),
     [
         ("atp", "atp"),
         ("esa", "esa"),
@@ -72,9 +72,9 @@ def test_a_ring_of_more_ranks_than_a_word_has_bits() -> None:
     ],
 )
 @pytest.mark.parametrize("more", ["", _RAIN])
-def test_sums_of_racks_are_exact(collective: str, program: str, more: str) -> None:
+def test_sums_of_racks_are_exact(protocol: str, program: str, more: str) -> None:
     """Two whole racks and 16 workers next to the server, whose switch adds both."""
-    plan = plan_of(collective, program, leaves(3, [32, 32, 17]), more)
+    plan = plan_of(protocol, program, leaves(3, [32, 32, 17]), more)
     records = run(plan)
     assert_passes(plan, records)
     assert all(record.event.contributions == (1,) * 80 for record in of(records, BlockSummed))

@@ -26,7 +26,7 @@ RAIN = "faults=[{kind: loss, name: rain, rate: 1%}]"
 
 
 def scenario_of(program: str, strategy: str, *more: str, **job: Any) -> Scenario:
-    keys = {"collective": program, "dtype": "int32", "iterations": 2, "window_packets": 32, **job}
+    keys = {"protocol": program, "dtype": "int32", "iterations": 2, "window_packets": 32, **job}
     if program != "switchml":
         keys["server"] = "h5"
     keys["stages"] = {**STAGES, "strategy": strategy}
@@ -89,9 +89,9 @@ def test_the_gradient_is_computed_when_the_last_stage_is() -> None:
 def test_beside_other_jobs(program: str) -> None:
     jobs = [f"switch.program={program}"]
     if program == "switchml":
-        jobs.append("job={collective: switchml, dtype: int32, window_packets: 4}")
+        jobs.append("job={protocol: switchml, dtype: int32, window_packets: 4}")
     else:
-        jobs.append(f"job.collective={program}")
+        jobs.append(f"job.protocol={program}")
     failure, history = run_and_judge(load_scenario("strategy-esa", jobs, world="simulated"))
     assert failure is None
     assert completed(history) == (1 if program == "switchml" else 2) * 11

@@ -43,7 +43,7 @@ def scenario_of(
     return Scenario(
         "t", topology, SHAPE, seed=seed, world="simulated", transport=Transport(timeout_code=12),
         switch=SwitchOptions("netreduce" if all_reduce == "netreduce" else "forward"),
-        job=Job(collective="staged", size_bytes=size, own=keys, **job),
+        job=Job(protocol="staged", size_bytes=size, own=keys, **job),
         faults=tuple(replace(fault, links=every) for fault in faults), time_limit_ns=60_000_000_000,
     )  # fmt: skip
 

@@ -33,12 +33,12 @@ def histories(faults: tuple[Fault, ...], **job: Any) -> tuple[list[Record], list
 
 
 @pytest.mark.parametrize("faults", [(), (LOSS,), (LOSS, TWICE), (DEAD,)], ids=["clean", "loss", "twice", "dead"])
-@pytest.mark.parametrize("collective", ["netreduce", "ring"])
-def test_a_traced_history_without_its_steps_is_the_untraced_one(faults: tuple[Fault, ...], collective: str) -> None:
-    plain, traced = histories(faults, collective=collective)
+@pytest.mark.parametrize("protocol", ["netreduce", "ring"])
+def test_a_traced_history_without_its_steps_is_the_untraced_one(faults: tuple[Fault, ...], protocol: str) -> None:
+    plain, traced = histories(faults, protocol=protocol)
     assert not of(plain, *STEPS)
     assert [record for record in traced if not isinstance(record.event, STEPS)] == plain
-    assert bool(of(traced, SlotStepped)) == (collective == "netreduce")
+    assert bool(of(traced, SlotStepped)) == (protocol == "netreduce")
     assert of(traced, QpStepped)
 
 

@@ -40,13 +40,13 @@ def scenario_of(
 ) -> Scenario:
     topology = rack(network, SHAPE) if isinstance(network, int) else network
     own = {name: options.pop(name) for name in tuple(options) if name.startswith("trace_") or name == "divide"}
-    keys = TraceKeys(str(path), all_reduce, **own)
+    keys = TraceKeys(str(path), all_reduce=all_reduce, **own)
     every = tuple(link.name for link in topology.links)
     return Scenario(
         "t", topology, SHAPE, seed=seed, world="simulated", transport=Transport(timeout_code=options.pop("code", 12)),
         switch=SwitchOptions("netreduce" if all_reduce == "netreduce" else "forward"),
         job=Job(
-            collective="trace_file", size_bytes=keys.gradient_bytes(len(topology.hosts)), own=keys,
+            protocol="trace_file", size_bytes=keys.gradient_bytes(len(topology.hosts)), own=keys,
             **{"message_packets": 8, **options},
         ),
         faults=tuple(replace(fault, links=every) for fault in faults), time_limit_ns=60_000_000_000,
@@ -121,6 +121,7 @@ ALL_REDUCES = ("netreduce", "ring", "recursive_doubling", "binomial_tree")
 
 
 @pytest.mark.parametrize("all_reduce", ALL_REDUCES)
+@pytest.mark.protocols("ring")
 def test_each_collective_of_all_and_of_some(tmp_path: Path, all_reduce: str) -> None:
     """Groups overlap, and are in an order of their own."""
     groups = (("1", (3, 1)), ("2", (0, 2, 1)), ("3", (2,)))
@@ -150,6 +151,7 @@ def test_selective_retransmission(tmp_path: Path, recovery: str) -> None:
 
 
 @pytest.mark.parametrize("all_reduce", ALL_REDUCES)
+@pytest.mark.protocols("ring")
 def test_two_tiers(tmp_path: Path, all_reduce: str) -> None:
     calls = [node(number, kind, comm_size=9000, root=1) for number, kind in enumerate(COLLECTIVES)]
     scenario = scenario_of(

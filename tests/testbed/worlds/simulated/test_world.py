@@ -13,7 +13,7 @@ from testbed.faults.model import Drop, Kill, LinkDown, Loss, Match, Pause, RateC
 from testbed.history import sort_history
 from testbed.history.events import NodeExited, NodeStarted, ShapingMeasured, TimeLimitReached
 from testbed.history.verdict import Verdict
-from testbed.scenario.job import Straggler
+from testbed.scenario.keys.job import Straggler
 from testbed.worlds.simulated import SimulatedWorld, simulate
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
 from topologies import Direction, LinkShape, rack

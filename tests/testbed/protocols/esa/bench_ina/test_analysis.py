@@ -18,6 +18,8 @@ from testbed.protocols.esa.bench_ina.cases import ATP, ESA, ESA_ACK, ESA_EQUAL, 
 from tests.support.ina_runs import cell, finished, grid, outcome
 from tests.testbed.protocols.esa.bench_ina.test_bench import small_case
 
+pytestmark = pytest.mark.protocols("switchml")
+
 
 def test_a_gain_compares_runs_of_one_seed() -> None:
     """Not medians with medians: those are 4 and 2 here."""

@@ -16,6 +16,8 @@ from testbed.sweeps.showing import read_sweep
 from tests.support.ina_runs import cell, finished, made_up
 from workloads.errors import InternalError, ScenarioError
 
+pytestmark = pytest.mark.protocols("switchml")
+
 MIXES = {case.mix: case for case in cases_of(seeds=1)}
 
 

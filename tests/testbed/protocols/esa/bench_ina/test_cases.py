@@ -25,6 +25,8 @@ from testbed.scenario.model import Scenario
 from workloads.atp import AtpConfig
 from workloads.switchml import SwitchMlConfig
 
+pytestmark = pytest.mark.protocols("switchml")
+
 
 @cache
 def cases() -> dict[str, InaCase]:

@@ -14,6 +14,8 @@ from tests.support.ina_runs import outcome
 from tests.testbed.protocols.esa.bench_ina.test_bench import small_case
 from workloads.errors import InternalError
 
+pytestmark = pytest.mark.protocols("switchml")
+
 
 def test_counts_are_sums_over_jobs() -> None:
     found = outcome(0.5, collisions=3, evictions=1, resends=2, server_bytes=500)

@@ -10,6 +10,8 @@ from testbed.protocols.esa.bench_ina.tables import crossing_lines, mix_lines, sp
 from tests.support.ina_runs import grid, run
 from tests.testbed.protocols.esa.bench_ina.test_bench import MIXES
 
+pytestmark = pytest.mark.protocols("switchml")
+
 _JCTS = {
     8: {SWITCHML: (0.5, 0.51), ATP: (0.18, 0.2), ESA: (0.12, 0.1), ESA_EQUAL: (0.13, 0.12), ESA_ACK: (0.17, 0.18)},
     960: {SWITCHML: (0.1, 0.1), ATP: (0.102, 0.102), ESA: (0.1, 0.1), ESA_EQUAL: (0.1, 0.1), ESA_ACK: (0.1, 0.1)},

@@ -17,6 +17,8 @@ from testbed.protocols.esa.bench_ina.worlds import Pair, pairs_of, repeated, wor
 from testbed.sweeps.scenario_model import Outcome, Point
 from tests.support.ina_runs import finished, made_up, outcome
 
+pytestmark = pytest.mark.protocols("switchml")
+
 CASE = emulated_case(quick=True, seeds=1)
 
 

@@ -26,7 +26,7 @@ def test_every_row_is_in_every_column():
 @pytest.mark.protocols("ring")
 def test_what_a_scheme_does_not_care_for_is_not_run_again():
     ring, ps = (
-        next(cell for cell in ALL if cell.scheme.collective == name and cell.fabric == FABRICS[1])
+        next(cell for cell in ALL if cell.scheme.protocol == name and cell.fabric == FABRICS[1])
         for name in ("ring", "ps")
     )
     assert len({cell.measured() for cell in ALL if (cell.scheme, cell.fabric) == (ring.scheme, ring.fabric)}) == 18

@@ -14,6 +14,8 @@ from testbed.history.pfc_events import BufferMeasured, LinkPaused, PauseAsked, P
 from tests.support.lossless_nodes import LosslessNodes
 from tests.support.scripted import Network
 
+pytestmark = pytest.mark.protocols("ring")
+
 TWO_HOSTS = """
 topology:
   kind: rack

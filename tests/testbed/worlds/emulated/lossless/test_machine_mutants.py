@@ -10,6 +10,8 @@ from testbed.worlds.emulated.lossless.machine import _ARRIVALS, LosslessMachine
 from tests.testbed.worlds.emulated.lossless import test_machine as rules
 from workloads.machine import Buffer
 
+pytestmark = pytest.mark.protocols("ring")
+
 
 def _lost_time(machine: LosslessMachine, now: int) -> None:
     """Rule 1: what was due is done now, not when it was due."""

@@ -15,6 +15,8 @@ from testbed.worlds.emulated.lossless.reports import PauseReports
 from tests.support.lossless_nodes import LosslessNodes
 from tests.support.scripted import Network
 
+pytestmark = pytest.mark.protocols("ring")
+
 SWITCHES = 3
 
 

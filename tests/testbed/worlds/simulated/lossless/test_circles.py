@@ -12,6 +12,8 @@ from testbed.worlds.simulated.world import simulate
 from tests.support.scripted import Network
 from workloads.events import WorkerFinished
 
+pytestmark = pytest.mark.protocols("ring")
+
 FRAME = 500
 
 

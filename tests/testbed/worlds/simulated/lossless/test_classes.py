@@ -8,6 +8,8 @@ from testbed.history.pfc_events import BufferMeasured, FlowsPaused, LinkPaused, 
 from tests.support.scripted import Network
 from workloads.wire.pfc import decode_pfc
 
+pytestmark = pytest.mark.protocols("ring")
+
 TWO_CLASSES = """
 topology: {kind: rack, hosts: 3, link: {rate: 1Gbps, mtu: 1486}}
 switch: {program: forward}

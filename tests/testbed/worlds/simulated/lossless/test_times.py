@@ -10,6 +10,8 @@ from testbed.history.pfc_events import BufferMeasured, LinkPaused, PfcDropped
 from testbed.worlds.simulated.lossless.wire import LosslessWire
 from tests.support.scripted import Network
 
+pytestmark = pytest.mark.protocols("ring")
+
 TWO_HOSTS = """
 topology:
   kind: rack

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,21 +13,21 @@ from switch_nodes.config import SwitchConfig
 from switch_nodes.events import PacketIgnored, ResultReplayed
 from switch_nodes.forwarding import ForwardProgram
 from switch_nodes.netreduce import FastNetReduceProgram, NetReduceProgram
-from testbed.faults import kinds
+from testbed.checkers import CheckContext
+from testbed.checkers.bit_exact import bit_exact
 from testbed.faults.events import FaultMissed, FaultStruck
-from testbed.faults.kinds import loss
-from testbed.faults.model import Delay, Duplicate, Loss, Pause, Window
-from testbed.plan import make_plan
+from testbed.faults.model import Delay, Drop, Duplicate, Loss, Match, Pause, Window
+from testbed.history import sort_history
+from testbed.history.verdict import Verdict
+from testbed.plan import Plan, make_plan
 from testbed.scenario import builtin_names, load_scenario
 from testbed.scenario.model import BackgroundFlow
-from testbed.worlds.simulated.agenda import Agenda
 from testbed.worlds.simulated.finishing import FinishingMachine
-from testbed.worlds.simulated.native import choose_parts, parts
+from testbed.worlds.simulated.native import choose_parts
 from testbed.worlds.simulated.native.agenda import NativeAgenda
 from testbed.worlds.simulated.native.library import Why
 from testbed.worlds.simulated.native.nodes import NativeHostNode
 from testbed.worlds.simulated.native.wire import NativeWire
-from testbed.worlds.simulated.wire import Wire
 from testbed.worlds.simulated.world import Simulation
 from tests.support.agendas import agendas
 from tests.support.both_loops import counted_returns, outcome, same
@@ -34,9 +35,16 @@ from tests.support.native import needs_native
 from tests.support.random_plans import draw_plan
 from tests.support.selection import some_at_once
 from tests.support.simulation import digests, expected_digests, of, rack_links, rack_plan
-from topologies import LinkShape, rack
+from topologies import Direction, LinkShape, rack
 from workloads.errors import InternalError
-from workloads.events import CnpSent, FlowReceived, MessageAcked, RateChanged, Retransmission
+from workloads.events import (
+    CnpSent,
+    FlowReceived,
+    MessageAcked,
+    MessageReceived,
+    RateChanged,
+    Retransmission,
+)
 from workloads.machine import Buffer
 from workloads.wire import decode_packet
 
@@ -87,14 +95,14 @@ def test_random_plans_with_irn(recovery: str, first: int) -> None:
     for seed in range(first, first + 10):
         drawn = draw_plan(seed).scenario
         transport = replace(drawn.transport, recovery=recovery, verb="write", receive_late_ns=0)
-        job = replace(drawn.job, collective="netreduce") if recovery == "irn-held" else drawn.job
+        job = replace(drawn.job, protocol="netreduce") if recovery == "irn-held" else drawn.job
         same(make_plan(replace(drawn, transport=transport, job=job)), tap=seed % 3 == 0)
 
 
 def test_random_plans_have_what_they_are_for() -> None:
     plans = [draw_plan(seed) for seed in range(60)]
     assert len({type(fault) for plan in plans for fault in plan.scenario.faults}) == 12
-    assert {plan.scenario.job.collective for plan in plans} == {"netreduce", "ring", "shift"}
+    assert {plan.scenario.job.protocol for plan in plans} == {"netreduce", "ring", "shift"}
     assert {plan.scenario.transport.verb for plan in plans} == {"write", "send"}
     assert len({config.program for plan in plans for config in plan.switches}) == 2
 
@@ -110,6 +118,67 @@ def test_sequence_numbers_wrap_inside_a_message(verb: str, first_psn: int) -> No
     reference = same(plan)
     assert of(reference["records"], FaultStruck)
     assert digests(reference["records"]) == expected_digests(plan)
+
+
+RINGS: dict[str, dict[str, Any]] = {
+    "two hosts": {"hosts": 2, "job": {"size_bytes": 400_000}},
+    "three iterations": {"hosts": 3, "job": {"size_bytes": 90_004, "iterations": 3}},
+    "messages of one packet": {"hosts": 8, "job": {"size_bytes": 8 * 800}},
+    "chunks of two lengths": {"hosts": 5, "job": {"size_bytes": 5 * 8_000 + 8}},
+    "more chunks than elements": {"hosts": 5, "job": {"size_bytes": 12}},
+    "integers": {"hosts": 4, "job": {"size_bytes": 100_000, "dtype": "int32"}},
+    "every end of the type": {"hosts": 4, "job": {"size_bytes": 100_000, "workload": "special"}},
+    "a window that fills": {
+        "hosts": 3, "job": {"size_bytes": 3 * 270 * 256},
+        "transport": {"path_mtu": 256}, "link": {"delay_ns": 5_000_000},
+    },
+    "in place": {"hosts": 4, "job": {"size_bytes": 100_000, "in_place": True}},
+}  # fmt: skip
+"""sizes at which compiled code carries a ring on"""
+
+
+@needs_c
+@pytest.mark.parametrize("loss", [0.0, 0.08])
+@pytest.mark.parametrize("name", RINGS)
+def test_rings_that_compiled_code_carries_on(name: str, loss: float) -> None:
+    plan = ring_plan(RINGS[name], loss)
+    records = same(plan, tap=True)["records"]
+    assert bit_exact(CheckContext(plan, sort_history(records))).verdict is Verdict.PASS
+    assert bool(of(records, FaultStruck)) == bool(loss)
+
+
+@needs_c
+@pytest.mark.parametrize("name", ["a window that fills", "messages of one packet"])
+def test_a_message_of_a_ring_needs_no_python(name: str) -> None:
+    """Hosts come back at the ends of iterations."""
+    plan = ring_plan(RINGS[name], 0.0)
+    records: list[Any] = []
+    simulation = Simulation(plan, records.append)
+    count = counted_returns(simulation)
+    simulation.run()
+    received = len(of(records, MessageReceived))
+    assert received > 90
+    assert count[Why.NEWS] < received / 3
+    assert not count[Why.ARRIVE]
+
+
+@needs_c
+def test_a_sum_takes_the_place_of_a_partial_one_when_that_is_acknowledged() -> None:
+    """Without the ACKs of the partial sums, the message that brings the sum waits."""
+    acks = tuple(
+        Drop(f"ack {psn}", ("h1-s1",), (Direction.DOWN,), match=Match(frozenset({0x11}), psn_offset=psn))
+        for psn in (15, 31)
+    )
+    plan = ring_plan({"hosts": 2, "job": {"size_bytes": 65_536}, "faults": acks}, 0.0)
+    assert len(of(same(plan, tap=True)["records"], FaultStruck)) >= 2
+
+
+def ring_plan(of_ring: Mapping[str, Any], loss: float) -> Plan:
+    hosts = of_ring["hosts"]
+    faults = (Loss("loss", rack_links(hosts), rate=loss),) if loss else of_ring.get("faults", ())
+    job = {"protocol": "ring", **of_ring["job"]}
+    more = {key: of_ring[key] for key in ("transport", "link") if key in of_ring}
+    return rack_plan(hosts, job=job, faults=faults, program="forward", **more)
 
 
 @needs_c
@@ -152,7 +221,7 @@ def test_nearly_everything_is_done_without_python(recovery: str) -> None:
 def test_acks_of_a_ring_are_told_later(loss: float) -> None:
     """So Python is needed once for each message, when it came."""
     faults = (Loss("loss", rack_links(4), rate=loss),) if loss else ()
-    plan = rack_plan(4, job={"collective": "ring", "size_bytes": 200_000, "message_packets": 4}, faults=faults)
+    plan = rack_plan(4, job={"protocol": "ring", "size_bytes": 200_000, "message_packets": 4}, faults=faults)
     records: list[Any] = []
     simulation = Simulation(plan, records.append)
     count = counted_returns(simulation)
@@ -165,7 +234,7 @@ def test_acks_of_a_ring_are_told_later(loss: float) -> None:
 
 @needs_c
 def test_a_ring_that_waits_for_its_acks_hears_them_at_once() -> None:
-    job = {"collective": "ring", "size_bytes": 60_000, "message_packets": 4, "pipelined": False}
+    job = {"protocol": "ring", "size_bytes": 60_000, "message_packets": 4, "pipelined": False}
     same(rack_plan(3, job=job, link=SLOW))
 
 
@@ -189,7 +258,7 @@ def test_what_a_switch_repeats_is_told_without_coming_back_for_each() -> None:
 def test_more_short_messages_on_their_way_than_compiled_code_is_told_of(recovery: str) -> None:
     plan = rack_plan(
         3, link={"rate_bps": 10**10, "delay_ns": 100_000}, transport={"recovery": recovery, "path_mtu": 256},
-        job={"size_bytes": 60_000, "message_packets": 1, "window_messages": 100, "collective": "binomial_tree"},
+        job={"size_bytes": 60_000, "message_packets": 1, "window_messages": 100, "protocol": "binomial_tree"},
     )  # fmt: skip
     same(plan)
 
@@ -208,10 +277,10 @@ def other_program(config: SwitchConfig) -> FinishingMachine:
 
 
 @needs_c
-@pytest.mark.parametrize("collective", ["netreduce", "ring"])
-def test_programs_that_are_not_compiled(collective: str) -> None:
+@pytest.mark.parametrize("protocol", ["netreduce", "ring"])
+def test_programs_that_are_not_compiled(protocol: str) -> None:
     faults = (Loss("loss", rack_links(3), rate=0.02), Duplicate("twice", rack_links(3), rate=0.02, delay_ns=1000))
-    plan = rack_plan(3, faults=faults, job={"size_bytes": 40_000, "message_packets": 8, "collective": collective})
+    plan = rack_plan(3, faults=faults, job={"size_bytes": 40_000, "message_packets": 8, "protocol": protocol})
     made: list[FinishingMachine] = []
 
     def create(config: SwitchConfig) -> FinishingMachine:
@@ -219,7 +288,7 @@ def test_programs_that_are_not_compiled(collective: str) -> None:
         return made[-1]
 
     same(plan, create=create)
-    if collective == "netreduce":
+    if protocol == "netreduce":
         compiled, reference = made
         assert isinstance(compiled, Listener)
         assert isinstance(reference, Listener)
@@ -243,65 +312,9 @@ def test_filters_by_verbs() -> None:
     assert of(same(plan)["records"], FaultStruck)
 
 
-def test_without_the_library_the_reference_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = rack_plan(2, job={"size_bytes": 4000})
-    monkeypatch.setattr(parts, "load_core", lambda: None)
-    found = choose_parts(plan)
-    assert (type(found.agenda), found.wire) == (Agenda, Wire)
-    assert outcome(plan, native=True)["records"] == outcome(plan, native=False)["records"]
-
-
-@dataclass(frozen=True, slots=True)
-class NewShape(LinkShape):
-    """A link with a property that the compiled loop never heard of."""
-
-    colour: str = "black"
-
-
-class NewFault(Pause):
-    """Nor of this fault."""
-
-
-class NewPacketFault(Loss):
-    """The filters of links tell the loop which packets this may strike, by its rate alone."""
-
-
 @needs_c
-@pytest.mark.parametrize(("kind", "expected"), [(Pause, NativeAgenda), (NewFault, Agenda)])
-def test_a_fault_that_the_loop_does_not_know(kind: type[Pause], expected: type[Agenda]) -> None:
-    assert type(choose_parts(rack_plan(2, faults=(kind("stop", "h1", Window(0, 1000)),))).agenda) is expected
-
-
-@needs_c
-def test_a_new_kind_of_packet_fault_strikes_in_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    record = replace(loss.KIND, word="new", value=NewPacketFault, native=0)
-    monkeypatch.setitem(kinds._BY_VALUE, NewPacketFault, record)
-    fault = NewPacketFault("new", rack_links(2), rate=0.05)
-    plan = rack_plan(2, faults=(fault,), job={"size_bytes": 100_000, "message_packets": 8})
-    assert type(choose_parts(plan).agenda) is NativeAgenda
-    assert {record.event.kind for record in of(same(plan)["records"], FaultStruck)} == {"new"}
-
-
-@needs_c
-def test_what_the_loop_does_not_know_is_for_the_reference() -> None:
-    for colour, kind in (("black", NativeAgenda), ("red", Agenda)):
-        plan = rack_plan(2)
-        links = tuple(replace(link, shape=NewShape(colour=colour)) for link in plan.scenario.topology.links)
-        topology = replace(plan.scenario.topology, links=links)
-        found = choose_parts(replace(plan, scenario=replace(plan.scenario, topology=topology)))
-        assert type(found.agenda) is kind
-
-
-@needs_c
-def test_the_twin_of_a_dilated_run_has_the_loop() -> None:
-    """How fast real time passes is nothing to virtual time."""
-    plan = make_plan(load_scenario("rack-lossy", ["dilation=8", "job.size=40kB"]))
-    assert type(choose_parts(plan).agenda) is NativeAgenda
-
-
-@needs_c
-@pytest.mark.parametrize("collective", ["netreduce", "ring"])
-def test_hosts_with_congestion_control_and_other_tenants(collective: str) -> None:
+@pytest.mark.parametrize("protocol", ["netreduce", "ring"])
+def test_hosts_with_congestion_control_and_other_tenants(protocol: str) -> None:
     """Their Machines go by the verbs; the switch and the links stay compiled."""
     topology = rack(4, LinkShape(ecn_threshold_packets=5))
     flows = (
@@ -310,7 +323,7 @@ def test_hosts_with_congestion_control_and_other_tenants(collective: str) -> Non
     )
     plan = rack_plan(
         4, topology=topology, transport={"congestion_control": "dcqcn", "timeout_code": 15},
-        job={"size_bytes": 200_000, "collective": collective, "message_packets": 8, "hosts": ("h1", "h2", "h3")},
+        job={"size_bytes": 200_000, "protocol": protocol, "message_packets": 8, "hosts": ("h1", "h2", "h3")},
     )  # fmt: skip
     plan = make_plan(replace(plan.scenario, background=flows))
     assert type(choose_parts(plan).agenda) is NativeAgenda

@@ -37,13 +37,13 @@ CLASSES = st.fixed_dictionaries(
 
 
 @needs_c
-@pytest.mark.parametrize("collective", ["netreduce", "ring", "shift"])
+@pytest.mark.parametrize("protocol", ["netreduce", "ring", "shift"])
 @pytest.mark.parametrize("tap", [False, True])
-def test_links_that_mark(collective: str, tap: bool) -> None:
+def test_links_that_mark(protocol: str, tap: bool) -> None:
     slow = LinkShape(rate_bps=40_000_000, queue_packets=12, ecn_threshold_packets=3)
     plan = rack_plan(
         4, transport={"timeout_code": 12}, topology=rack(4, LinkShape(ecn_threshold_packets=5), {"h2-s1": slow}),
-        job={"size_bytes": 60_000, "collective": collective, "message_packets": 8, "hosts": ("h1", "h2", "h3")},
+        job={"size_bytes": 60_000, "protocol": protocol, "message_packets": 8, "hosts": ("h1", "h2", "h3")},
     )  # fmt: skip
     flow = BackgroundFlow("tenant", "udp", "h4", "h2", 30_000_000)
     plan = make_plan(replace(plan.scenario, background=(flow,)))
@@ -64,7 +64,7 @@ def test_links_that_know_classes(seed: int, tap: bool) -> None:
     )  # fmt: skip
     plan = rack_plan(
         4, transport={"timeout_code": 12}, topology=rack(4, LinkShape(), {"h2-s1": shape}),
-        job={"size_bytes": 60_000, "collective": dice.choice(["netreduce", "ring"]), "message_packets": 8,
+        job={"size_bytes": 60_000, "protocol": dice.choice(["netreduce", "ring"]), "message_packets": 8,
              "hosts": ("h1", "h2", "h3")},
     )  # fmt: skip
     flows = tuple(

@@ -10,9 +10,9 @@ from testbed.plan import Plan, plan_as
 from testbed.protocols import Hunt, KeyGroup, Protocol
 from testbed.protocols.switchml.checks import check_switchml, check_switchml_fault
 from testbed.reading.problems import Problems
-from testbed.scenario.fault_loader import Placed
+from testbed.scenario.keys.fault_loader import Placed
 from testbed.scenario.model import Job, Scenario, Transport
-from testbed.scenario.sections import KnownSections
+from testbed.scenario.checks.sections import KnownSections
 from workloads.bf16 import Bf16Config
 from workloads.bf16.worker import cut
 from workloads.config import HostConfig

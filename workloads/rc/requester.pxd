@@ -1,0 +1,2 @@
+cdef class Requester:
+    cdef public object queue, recovery
