@@ -85,7 +85,7 @@ _LEAF_STEPS = _STEPS | {
     (_S.WAITING, _E.SUM): (_S.DONE, _A.SPREAD),
     (_S.WAITING, _E.MISMATCH): (_S.WAITING, _A.DROP_MISMATCH),
     (_S.WAITING, _E.STALE): (_S.WAITING, _A.DROP_STALE),
-    (_S.DONE, _E.SUM): (_S.DONE, _A.DROP_DUPLICATE),  # a repetition of ours came after the root's first answer
+    (_S.DONE, _E.SUM): (_S.DONE, _A.DROP_DUPLICATE),  # the root answers a repeated sum, too
 }
 DROP_REASONS: dict[PoolSlotAction, str] = {
     PoolSlotAction.DROP_DUPLICATE: "duplicate",

@@ -232,7 +232,7 @@ def _without_protocol(overrides: list[str], kind: str) -> tuple[list[str], str]:
         if not is_in_file(kind) or hunted_of(kind) is None:
             raise ScenarioError(
                 "no schedule is drawn for that protocol", file="--set", key=PROTOCOL_KEY, found=repr(kind),
-                allowed="PATH.py:NAME of a protocol with a Hunt; one of ours is given by --protocol",
+                allowed="PATH.py:NAME of a protocol with a Hunt; a built-in one is given by --protocol",
             )  # fmt: skip
     return rest, kind
 

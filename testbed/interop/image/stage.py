@@ -16,7 +16,7 @@ STAGED_PACKAGES = ("workloads", "testbed/__init__.py", "testbed/interop/__init__
                    "testbed/interop/guest", "topologies")  # fmt: skip
 """what `testbed.interop.guest` imports"""
 _STAGED_LIBRARY = {"cython": "cython.py", "Cython": "Cython/__init__.py", "Cython.Shadow": "Cython/Shadow.py"}
-"""files of Cython that modules of ours import when they are not compiled, by module"""
+"""files of Cython that our modules import when they are not compiled, by module"""
 _GUEST_PYTHON = "/usr/bin/python3"
 """the guest runs the host's /usr"""
 
