@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from switch_nodes.switchml.tables import SLOT_TABLE
+from switch_nodes.switchml.tables import LEAF_SLOT_TABLE
 from testbed.cli import main
 from testbed.hunt.protocols import PROTOCOLS
 from testbed.hunt.runner import Prey, run_hunt
@@ -29,7 +29,7 @@ def test_schedules_of_switchml_tell_the_steps_of_its_slots(tmp_path, capsys):
     captured = capsys.readouterr()
     document = json.loads(captured.out)
     assert document["hunt"] == "Hunt in switchml"
-    assert document["transitions"]["held"] == len(SLOT_TABLE) == 14
+    assert document["transitions"]["held"] == len(LEAF_SLOT_TABLE) == 19
     assert document["transitions"]["of"] == "switchml"
     assert document["transitions"]["taken"] > 5
     assert set(document["coverage"]["drawn"]) >= {"jobs", "workers of a job", "memory", "window", "blocks"}

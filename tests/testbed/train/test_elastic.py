@@ -25,7 +25,8 @@ if life == 0 and rank == 1:
     os._exit(1)
 y = torch.ones(3)
 dist.all_reduce(y)
-print(f"life {life} rank {rank}: {x[0].item():g} {y[0].item():g}", flush=True)
+# One write: print writes a line's end by itself where PYTHONUNBUFFERED is set, and both ranks share the pipe.
+os.write(1, f"life {life} rank {rank}: {x[0].item():g} {y[0].item():g}\\n".encode())
 dist.destroy_process_group()
 """
 
